@@ -1,0 +1,43 @@
+# The warnings every target of the project compiles with.
+add_library(mlo_warnings INTERFACE)
+target_compile_options(mlo_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wundef
+  $<$<BOOL:${MLO_WERROR}>:-Werror>)
+
+# Doubles mean the same on every machine: no contraction into fused multiply-adds behind our back.
+add_library(mlo_flags INTERFACE)
+target_compile_options(mlo_flags INTERFACE -ffp-contract=off)
+
+# mlo_layer(NAME DEPENDS a b): a static library of src/NAME/*.cpp with its public headers in include/mlo/NAME.
+function(mlo_layer name)
+  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  list(TRANSFORM arg_DEPENDS PREPEND mlo_ OUTPUT_VARIABLE depends)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  set(target mlo_${name})
+  if(NOT sources)
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${depends})
+    return()
+  endif()
+  add_library(${target} STATIC ${sources})
+  add_library(mlo::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target}
+    PUBLIC ${depends}
+    PRIVATE $<BUILD_INTERFACE:mlo_warnings> $<BUILD_INTERFACE:mlo_flags> fmt::fmt)
+  if(name STREQUAL base)
+    target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${RANDOM123_INCLUDE_DIR}>)
+    target_link_libraries(${target} PUBLIC Eigen3::Eigen Boost::headers Threads::Threads PRIVATE PkgConfig::hwy)
+  elseif(name STREQUAL data)
+    target_link_libraries(${target} PRIVATE ZLIB::ZLIB)
+  elseif(name STREQUAL model)
+    target_link_libraries(${target} PRIVATE PkgConfig::hwy)
+  elseif(name STREQUAL report OR name STREQUAL registry)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+    target_compile_definitions(${target} PRIVATE MLO_VERSION="${PROJECT_VERSION}")
+  endif()
+endfunction()

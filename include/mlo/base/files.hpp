@@ -1,0 +1,17 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Writing files so that a failure never leaves half of one under its name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mlo {
+
+// Writes to FILE.part, syncs it and renames it to FILE. On failure FILE is what it was before, FILE.part is removed, and
+// DataError says why (no space, no permission, ...).
+void write_file(const std::string& file, std::string_view contents);
+
+// The whole file; DataError if it cannot be read.
+[[nodiscard]] std::string read_file(const std::string& file);
+
+}  // namespace mlo

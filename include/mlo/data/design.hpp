@@ -1,0 +1,56 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// A formula applied to a table: the design rows, the response and the offset.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "mlo/data/formula.hpp"
+#include "mlo/data/table.hpp"
+
+namespace mlo {
+
+enum class Scale { none, sd, standard };
+enum class Missing { drop, error };
+
+// Rows are stored in *working* columns, centred (when there is an intercept) and divided by their sd, so that
+// no method ever sees a badly scaled column. The user's column j is centre[j] + scale[j] * working column j,
+// where "user's" means after --scale: coefficients and priors refer to that column. Row-major, stride dim: a
+// random row then costs one or two cache misses, not dim.
+struct Design {
+  std::string file;                // for messages
+  std::string response;            // as written in the formula
+  std::vector<std::string> names;  // dim of them, as R names them: "(Intercept)", "x1", "I(x^2)", "x1:x2"
+  std::size_t rows = 0;
+  std::size_t dim = 0;
+  bool intercept = false;  // then it is column 0
+
+  // rows * dim values, then row_padding zeros so that a SIMD load of the last row may run over its end.
+  std::vector<double> x;
+  static constexpr std::size_t row_padding = 16;
+  std::vector<double> y;
+  std::vector<double> offset;  // empty: none
+
+  std::vector<double> centre;  // of the user's columns; 0 for the intercept and without an intercept
+  std::vector<double> scale;   // of the user's columns; 1 for the intercept
+  std::vector<double> sd;      // standard deviation (n - 1) of the user's columns; 0 for the intercept
+
+  std::size_t rows_in_file = 0;
+  std::size_t dropped = 0;  // rows with a missing cell
+
+  [[nodiscard]] const double* row(std::size_t i) const noexcept { return x.data() + i * dim; }
+};
+
+struct DesignOptions {
+  Scale scale = Scale::none;
+  Missing missing = Missing::drop;
+};
+
+// Takes the table by value and frees its columns as soon as the rows stand. Interactions are scaled as
+// products. Throws DataError (missing cells with Missing::error, all rows missing, a term that is not finite,
+// with the line), ModelError (a constant column beside an intercept, a column of zeros, two equal columns,
+// fewer rows than columns).
+[[nodiscard]] Design build_design(const Formula& formula, Table table, const DesignOptions& options);
+
+}  // namespace mlo

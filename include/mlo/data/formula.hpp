@@ -1,0 +1,61 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// R's model formulas: text to syntax tree to a response, an offset and a list of design columns.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlo {
+
+// A node of the syntax tree. One tree serves two readings: on the left of ~, inside I(), function calls and
+// comparisons, + - * / ^ are arithmetic; on the right of ~ + - * : ^ . ( ) build terms.
+struct Expression {
+  enum class Kind { number, name, text, dot, call, unary, binary, group };
+  Kind kind = Kind::number;
+  std::size_t position = 0;             // byte of the formula's text, 0-based, for messages
+  double number = 0;                    // Kind::number
+  std::string name{};                   // name; the function; the operator ("+", "==", ...); the text
+  std::vector<Expression> arguments{};  // of call, unary (1), binary (2), group (1)
+};
+
+// R's spelling of an expression: "I(x^2)", "log(x + 1)", "x > 3", "`my column`".
+[[nodiscard]] std::string deparse(const Expression& expression);
+
+// A design column is a product of factors; the intercept is the empty product.
+struct Term {
+  std::vector<Expression> factors;
+  // "(Intercept)", "x1", "x1:x2". A comparison is a 0/1 column named as it is spelt, "x > 3" or "I(x > 3)",
+  // without the TRUE that R appends.
+  [[nodiscard]] std::string name() const;
+};
+
+struct Formula {
+  std::string text;
+  Expression response;
+  std::vector<Term> terms;          // intercept first, then by order of interaction, as R sorts them
+  std::vector<Expression> offsets;  // the calls of offset(), summed
+  bool intercept = true;
+
+  // The columns of the file that the formula needs, each once, in order of appearance.
+  [[nodiscard]] std::vector<std::string> columns() const;
+};
+
+// Parses and resolves `text` against the columns of the file ('.' = all columns in neither response nor
+// offset). Throws UsageError: syntax (with the position and a caret line), unknown column (with the nearest
+// name), unknown function, a use that has no meaning (with what to write instead).
+[[nodiscard]] Formula parse_formula(std::string_view text, std::span<const std::string> columns);
+
+// Evaluates an arithmetic expression for rows [first, first + out.size()) of columns looked up by name.
+// Comparisons give 0 or 1; a NaN (missing) operand gives NaN.
+class Columns {  // name -> values
+ public:
+  virtual ~Columns() = default;
+  [[nodiscard]] virtual std::span<const double> values(const std::string& name) const = 0;
+};
+void evaluate(const Expression& expression, const Columns& columns, std::size_t first, std::span<double> out);
+
+}  // namespace mlo

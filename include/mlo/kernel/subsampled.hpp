@@ -1,0 +1,96 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Metropolis-Hastings whose log-likelihood ratio is estimated from a subsample of the rows: composed of a proposal, a
+// source of rows and a decision rule. [paper, Algorithms 2 and 3, and its uniform baseline]
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/proposal.hpp"
+#include "mlo/model/model.hpp"
+#include "mlo/subsample/row_source.hpp"
+
+namespace mlo {
+
+template <Model M, Proposal P, RowSource S, Decision R>
+class SubsampledKernel {
+ public:
+  static constexpr Promise promise = R::promise;
+  SubsampledKernel(const M& model, P proposal, S source, R rule)
+      : model_(&model),
+        proposal_(std::move(proposal)),
+        source_(std::move(source)),
+        rule_(std::move(rule)),
+        proposed_(model.dim()) {}
+
+  StepInfo step(ChainState& state, const StepId& id) {
+    StepInfo info;
+    Stream proposal_stream = id.stream(Purpose::proposal);
+    const Params theta = params(state.theta);
+    const double log_q = proposal_.propose(proposal_stream, theta, proposed_);
+    const double log_prior = model_->log_prior(proposed_);
+    if (!std::isfinite(log_prior)) {
+      info.finite = false;
+      info.log_ratio = -std::numeric_limits<double>::infinity();
+    } else {
+      const double n = static_cast<double>(model_->rows());
+      const double rho = log_prior - model_->log_prior(theta) + log_q;
+      Stream decision_stream = id.stream(Purpose::decision);
+      const double psi = (std::log(uniform(decision_stream)) - rho) / n;
+      read_rows(id, theta, psi);
+      const TermMoments& seen = rule_.seen();
+      info.rows_read = seen.count;
+      info.log_ratio = n * seen.mean() + rho;
+      info.finite = std::isfinite(info.log_ratio);
+      info.noise_sd = n * std::sqrt(variance_of_mean(seen));
+      info.accepted = info.finite && rule_.accept();
+      if (info.accepted) state.theta = vector(proposed_);
+    }
+    proposal_.adapt(params(state.theta));
+    return info;
+  }
+
+  void freeze() { proposal_.freeze(); }
+  void save(std::vector<double>& out) const { proposal_.save(out); }
+  void load(std::span<const double> in) { proposal_.load(in); }
+
+ private:
+  // Small enough that a batch's rows are still in the cache when they are read again at theta.
+  static constexpr std::size_t batch = 256;
+
+  void read_rows(const StepId& id, Params theta, double psi) {
+    Stream row_stream = id.stream(Purpose::rows);
+    source_.begin();
+    rule_.begin(psi);
+    for (std::size_t wanted = rule_.wants(); wanted > 0; wanted = rule_.wants()) {
+      const std::size_t count = std::min(batch, wanted);
+      const std::span<RowId> ids(ids_.data(), count);
+      const std::span<double> terms(terms_.data(), count), before(before_.data(), count);
+      source_.draw(row_stream, ids, {factors_.data(), count});
+      model_->log_likelihoods(proposed_, Rows(ids), terms);
+      model_->log_likelihoods(theta, Rows(ids), before);
+      for (std::size_t k = 0; k < count; ++k) terms[k] = (terms[k] - before[k]) * factors_[k];
+      rule_.see(terms);
+    }
+  }
+
+  [[nodiscard]] double variance_of_mean(const TermMoments& seen) const {
+    const double m = static_cast<double>(seen.count);
+    const double finite_population =
+        S::with_replacement ? 1.0 : 1.0 - m / static_cast<double>(model_->rows());
+    return seen.variance() / m * finite_population;
+  }
+
+  const M* model_;
+  P proposal_;
+  S source_;
+  R rule_;
+  std::vector<double> proposed_;
+  std::array<RowId, batch> ids_;
+  std::array<double, batch> factors_, terms_, before_;
+};
+
+}  // namespace mlo

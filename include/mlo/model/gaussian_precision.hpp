@@ -1,0 +1,43 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// y_i ~ N(mean, 1/tau) with the mean known: the paper's example for a precision. Working coordinate: tau itself, as in
+// the paper, whose random walk moves tau; a step to tau <= 0 has prior density 0 and is rejected.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mlo/data/design.hpp"
+#include "mlo/model/model.hpp"
+#include "mlo/model/prior.hpp"
+
+namespace mlo {
+
+class GaussianPrecision {
+ public:
+  GaussianPrecision(const Design& design, double mean, Prior prior);
+
+  [[nodiscard]] std::size_t dim() const noexcept { return 1; }
+  [[nodiscard]] std::size_t rows() const noexcept { return half_squares_.size(); }
+  [[nodiscard]] const Prior& prior() const noexcept { return prior_; }
+  [[nodiscard]] bool proper_prior() const noexcept { return prior_.proper(); }
+
+  [[nodiscard]] double log_prior(Params theta) const noexcept;
+  void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;
+  [[nodiscard]] double log_likelihood(Params theta, Rows rows) const noexcept;
+  void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const;
+  void add_derivatives(Params theta, Rows rows, Derivatives& d) const;
+  void add_prior_derivatives(Params theta, Derivatives& d) const;
+  [[nodiscard]] Eigen::VectorXd start() const;
+
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  void to_user(Params theta, std::span<double> out) const noexcept { out[0] = theta[0]; }
+  void to_working(Params user, std::span<double> out) const;
+  [[nodiscard]] Eigen::MatrixXd user_jacobian(Params /*theta*/) const { return Eigen::MatrixXd::Ones(1, 1); }
+
+ private:
+  std::vector<double> half_squares_;  // (y_i - mean)^2 / 2
+  Prior prior_;
+  std::vector<std::string> names_{"tau"};
+};
+
+}  // namespace mlo

@@ -1,0 +1,82 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Everything a fit can be told. Fields are as the user gave them; an empty optional means "choose for me".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mlo/kernel/kernel.hpp"
+
+namespace mlo {
+
+struct FitOptions {
+  std::string data;
+  std::string formula;
+  std::string family = "logistic";
+  std::string method = "full";
+
+  std::optional<std::string> prior;                             // of all coefficients
+  std::optional<std::string> prior_intercept;
+  std::vector<std::pair<std::string, std::string>> prior_for;   // name, prior
+  std::optional<double> known_sigma;                            // gaussian-mean
+  std::optional<double> known_mean;                             // gaussian-precision
+  std::string scale = "none";
+  std::string missing = "drop";
+
+  std::optional<std::int64_t> subsample_size;
+  std::optional<std::int64_t> max_subsample_size;
+  std::optional<double> delta;
+  std::optional<std::string> weights;
+  std::optional<std::string> weights_at;
+  std::optional<double> uniform_share;
+  std::optional<std::string> replacement;
+
+  std::optional<std::string> proposal;
+  std::optional<double> proposal_scale;
+  std::optional<std::string> proposal_shape;
+  std::string start = "laplace";
+
+  std::int64_t chains = 4;
+  std::int64_t warmup = 1000;
+  std::int64_t draws = 1000;
+  std::int64_t thin = 1;
+  std::optional<std::uint64_t> seed;
+  std::int64_t threads = 0;  // 0: as many as the machine has
+
+  std::string out;           // run directory; empty: nothing is written
+  bool resume = false;
+};
+
+struct FamilyEntry {
+  std::string_view name, response, parameters;
+};
+struct MethodEntry {
+  std::string_view name;
+  Promise promise;
+  std::string_view summary;  // one line
+  std::string_view reads;    // rows a step
+  std::string_view needs;
+  std::string_view trust;    // what its intervals are worth
+  std::string_view source;
+};
+[[nodiscard]] std::span<const FamilyEntry> families();
+[[nodiscard]] std::span<const MethodEntry> methods();
+
+// The values an option takes, for messages and help: "none, sd, standard".
+[[nodiscard]] std::string family_names();
+[[nodiscard]] std::string method_names();
+
+// Throws UsageError for whatever is wrong no matter what the data are, and for an option that has no meaning with the
+// chosen method, family or proposal.
+void check(const FitOptions& options);
+
+// JSON of the options that decide the draws (not threads, out or resume), and back.
+[[nodiscard]] std::string options_to_json(const FitOptions& options);
+[[nodiscard]] FitOptions options_from_json(const std::string& json, const std::string& file);
+
+}  // namespace mlo

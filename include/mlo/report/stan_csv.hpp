@@ -1,0 +1,23 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Draws in the CSV dialect of CmdStan, which rstan, cmdstanr, posterior and ArviZ open.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mlo/chain/record.hpp"
+
+namespace mlo {
+
+struct StanCsvHeader {
+  std::string version;  // of mlo
+  std::string method, family, formula, data;
+  std::uint64_t seed = 0, chain = 0, warmup = 0, draws = 0, thin = 1;
+  std::vector<std::string> names;  // as in the summary; written as comments beside theta.1, theta.2, ...
+};
+
+// Column names are plain identifiers (theta.k for the k-th parameter), because readers choke on others.
+[[nodiscard]] std::string stan_csv(const StanCsvHeader& header, const ChainRecord& record);
+
+}  // namespace mlo

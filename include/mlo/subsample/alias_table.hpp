@@ -1,0 +1,44 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Walker's alias table, built by Vose's method in O(n): a draw with given probabilities in O(1).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mlo/base/random.hpp"
+#include "mlo/model/model.hpp"
+
+namespace mlo {
+
+__extension__ using Uint128 = unsigned __int128;  // g++ and clang have it; ISO C++ does not
+
+class AliasTable {
+ public:
+  // Weights >= 0, finite, with a positive sum; they need not add up to 1.
+  explicit AliasTable(std::span<const double> weights);
+
+  [[nodiscard]] std::size_t size() const noexcept { return cells_.size(); }
+
+  // One draw from one 64-bit word: its product with n is 128 bits, of which the upper half is the cell and the lower
+  // half the uniform number compared with the cell's threshold. The table is read only: safe from any thread.
+  [[nodiscard]] RowId operator()(std::uint64_t word) const noexcept {
+    const auto product = static_cast<Uint128>(word) * cells_.size();
+    const auto cell = static_cast<std::size_t>(product >> 64U);
+    return static_cast<std::uint64_t>(product) < cells_[cell].threshold ? static_cast<RowId>(cell)
+                                                                        : cells_[cell].alias;
+  }
+
+  // Many draws, with the table's cells prefetched ahead of their use.
+  void draw(Stream& stream, std::span<RowId> out) const noexcept;
+
+ private:
+  // Threshold and alias side by side: one cache miss a draw.
+  struct Cell {
+    std::uint64_t threshold;
+    RowId alias;
+  };
+  std::vector<Cell> cells_;
+};
+
+}  // namespace mlo

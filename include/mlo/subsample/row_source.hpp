@@ -1,0 +1,74 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Where a kernel gets its rows from. A source is used by one chain; what it shares with others is read only.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mlo/base/random.hpp"
+#include "mlo/model/model.hpp"
+#include "mlo/subsample/alias_table.hpp"
+
+namespace mlo {
+
+// Law: begin() starts a new subsample, independent of all before it given a fresh stream. The factors make sums of
+// terms unbiased: E[ factor * term(id) ] = mean of the terms over all rows, for every draw of a subsample.
+template <class S>
+concept RowSource =
+    requires(S& s, Stream& stream, std::span<RowId> ids, std::span<double> factors) {
+      { s.begin() } -> std::same_as<void>;
+      { s.draw(stream, ids, factors) } -> std::same_as<void>;
+      { S::with_replacement } -> std::convertible_to<bool>;
+    };
+
+// Rows with given probabilities eta, with replacement; factor 1 / (n eta_i). [paper, Algorithm 2]
+struct WeightedRows {
+  AliasTable alias;
+  std::vector<double> factors;  // 1 / (n eta_i)
+
+  explicit WeightedRows(std::span<const double> probabilities);
+};
+
+class WithReplacement {
+ public:
+  static constexpr bool with_replacement = true;
+  explicit WithReplacement(std::shared_ptr<const WeightedRows> rows) : rows_(std::move(rows)) {}
+  void begin() noexcept {}
+  void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept;
+
+ private:
+  std::shared_ptr<const WeightedRows> rows_;
+};
+static_assert(RowSource<WithReplacement>);
+
+// Each row equally likely, no row twice in a subsample; factor 1. A Fisher-Yates shuffle that is carried out only as
+// far as rows are asked for, and remembers only the cells it has displaced: O(1) a row, whatever n is, and a subsample
+// depends on its stream alone, not on the subsamples before it.
+class WithoutReplacement {
+ public:
+  static constexpr bool with_replacement = false;
+  explicit WithoutReplacement(std::size_t rows);
+  void begin() noexcept;
+  void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors);
+
+ private:
+  // Open addressing; a cell is in use if its stamp is the current subsample's.
+  struct Cell {
+    RowId key, value;
+    std::uint32_t stamp;
+  };
+  [[nodiscard]] Cell& find(RowId key) noexcept;
+  void grow();
+
+  std::size_t rows_;
+  std::size_t drawn_ = 0;
+  std::size_t used_ = 0;
+  std::uint32_t stamp_ = 0;
+  std::vector<Cell> cells_;
+};
+static_assert(RowSource<WithoutReplacement>);
+
+}  // namespace mlo

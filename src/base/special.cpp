@@ -1,0 +1,175 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "base/special.cpp"
+#include "mlo/base/special.hpp"
+
+#include <hwy/foreach_target.h>  // compiles this file once per instruction set; before highway.h
+#include <hwy/highway.h>
+
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "base/special-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mlo::HWY_NAMESPACE {
+
+// Calls f on every vector of x. The rest that does not fill a vector is padded to a whole one, so that an
+// element gets the same instructions, and so the same bits, wherever it stands.
+template <class F>
+HWY_INLINE void map(const double* x, double* out, std::size_t n, F f) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(d, hn::LoadU(d, x + i)), d, out + i);
+  if (i == n) return;
+  HWY_ALIGN double rest[hn::MaxLanes(d)];
+  hn::Store(hn::Set(d, 1.0), d, rest);
+  for (std::size_t k = 0; i + k < n; ++k) rest[k] = x[i + k];
+  hn::Store(f(d, hn::Load(d, rest)), d, rest);
+  for (std::size_t k = 0; i + k < n; ++k) out[i + k] = rest[k];
+}
+
+// Function objects, not lambdas: a lambda does not inherit the instruction set of the function around it.
+struct Exp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return exp(d, x);
+  }
+};
+struct Log {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return log(d, x);
+  }
+};
+struct Softplus {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return softplus(d, x);
+  }
+};
+struct Sigmoid {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return sigmoid(d, x);
+  }
+};
+
+void exp_array(const double* x, double* out, std::size_t n) { map(x, out, n, Exp()); }
+void log_array(const double* x, double* out, std::size_t n) { map(x, out, n, Log()); }
+void softplus_array(const double* x, double* out, std::size_t n) { map(x, out, n, Softplus()); }
+void sigmoid_array(const double* x, double* out, std::size_t n) { map(x, out, n, Sigmoid()); }
+
+// (1 + a)(1 + b) - 1. Products are kept less one, because 1 + t would drop a t below 1e-16.
+template <class V>
+HWY_INLINE V join(V a, V b) {
+  return hn::MulAdd(a, b, hn::Add(a, b));
+}
+
+// A sum that carries its rounding errors along (Knuth's two-sum), for any order of magnitudes.
+template <class V>
+struct CompensatedSum {
+  V sum;
+  V error;
+  HWY_INLINE void add(V x) {
+    const V next = hn::Add(sum, x);
+    const V moved = hn::Sub(next, sum);
+    error = hn::Add(error, hn::Add(hn::Sub(sum, hn::Sub(next, moved)), hn::Sub(x, moved)));
+    sum = next;
+  }
+};
+
+// Vectors per log: the log is then 3 % of the work, and the product, at most 2^32, far from overflow.
+constexpr std::size_t kFactors = 32;
+
+// Adds the softplus of kFactors vectors at x.
+template <class D, class V>
+HWY_INLINE void add_softplus_block(D d, const double* x, CompensatedSum<V>& total) {
+  const std::size_t lanes = hn::Lanes(d);
+  const V zero = hn::Zero(d);
+  V positive = zero;
+  V product = zero;
+  for (std::size_t k = 0; k < kFactors; k += 4, x += 4 * lanes) {
+    // Four at a time, joined as a tree: short dependencies, and rounding errors of the logarithm of the
+    // count.
+    const V x0 = hn::LoadU(d, x);
+    const V x1 = hn::LoadU(d, x + lanes);
+    const V x2 = hn::LoadU(d, x + 2 * lanes);
+    const V x3 = hn::LoadU(d, x + 3 * lanes);
+    const V t01 =
+        join(exp_of_nonpositive(d, hn::Neg(hn::Abs(x0))), exp_of_nonpositive(d, hn::Neg(hn::Abs(x1))));
+    const V t23 =
+        join(exp_of_nonpositive(d, hn::Neg(hn::Abs(x2))), exp_of_nonpositive(d, hn::Neg(hn::Abs(x3))));
+    product = join(product, join(t01, t23));
+    const V p01 = hn::Add(hn::Max(x0, zero), hn::Max(x1, zero));
+    const V p23 = hn::Add(hn::Max(x2, zero), hn::Max(x3, zero));
+    positive = hn::Add(positive, hn::Add(p01, p23));
+  }
+  total.add(positive);
+  total.add(log1p(d, product));
+}
+
+double sum_softplus_array(const double* x, std::size_t n) {
+  const hn::ScalableTag<double> d;
+  const std::size_t block = kFactors * hn::Lanes(d);
+  CompensatedSum<hn::Vec<decltype(d)>> total{hn::Zero(d), hn::Zero(d)};
+  std::size_t i = 0;
+  for (; i + block <= n; i += block) add_softplus_block(d, x + i, total);
+  if (i < n) {
+    HWY_ALIGN double rest[kFactors * hn::MaxLanes(d)];
+    for (std::size_t k = 0; k < block; ++k) {
+      rest[k] = i + k < n ? x[i + k] : -std::numeric_limits<double>::infinity();  // softplus(-inf) = 0
+    }
+    add_softplus_block(d, rest, total);
+  }
+  const double sum = hn::GetLane(hn::SumOfLanes(d, total.sum));
+  // Beyond the doubles the error term is inf - inf; the sum itself is then the answer.
+  return std::isfinite(sum) ? sum + hn::GetLane(hn::SumOfLanes(d, total.error)) : sum;
+}
+
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace mlo::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mlo {
+
+HWY_EXPORT(exp_array);
+HWY_EXPORT(log_array);
+HWY_EXPORT(softplus_array);
+HWY_EXPORT(sigmoid_array);
+HWY_EXPORT(sum_softplus_array);
+HWY_EXPORT(target_name);
+
+void exp(std::span<const double> x, std::span<double> out) noexcept {
+  assert(x.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(exp_array)(x.data(), out.data(), x.size());
+}
+
+void log(std::span<const double> x, std::span<double> out) noexcept {
+  assert(x.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(log_array)(x.data(), out.data(), x.size());
+}
+
+void softplus(std::span<const double> x, std::span<double> out) noexcept {
+  assert(x.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(softplus_array)(x.data(), out.data(), x.size());
+}
+
+void sigmoid(std::span<const double> x, std::span<double> out) noexcept {
+  assert(x.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(sigmoid_array)(x.data(), out.data(), x.size());
+}
+
+double sum_softplus(std::span<const double> x) noexcept {
+  return HWY_DYNAMIC_DISPATCH(sum_softplus_array)(x.data(), x.size());
+}
+
+const char* simd_target() noexcept { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+
+}  // namespace mlo
+#endif  // HWY_ONCE

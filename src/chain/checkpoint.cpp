@@ -1,0 +1,122 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The checkpoint's format: a magic word, the run's key, the fields in order, a hash of all before it. Native byte order:
+// a checkpoint is for the machine that wrote it.
+#include <cstring>
+#include <type_traits>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
+#include "mlo/chain/record.hpp"
+
+namespace mlo {
+namespace {
+
+constexpr std::string_view magic = "mlo-checkpoint-1";
+
+std::uint64_t hash(std::string_view bytes) {  // FNV-1a
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return h;
+}
+
+class Writer {
+ public:
+  template <class T>
+  void operator()(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <class T>
+  void operator()(const std::vector<T>& values) {
+    (*this)(static_cast<std::uint64_t>(values.size()));
+    out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  void operator()(const Eigen::VectorXd& v) { (*this)(std::vector<double>(v.data(), v.data() + v.size())); }
+  std::string out;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+  template <class T>
+  void operator()(T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(&value, take(sizeof value), sizeof value);
+  }
+  template <class T>
+  void operator()(std::vector<T>& values) {
+    std::uint64_t size = 0;
+    (*this)(size);
+    if (size > left_.size() / sizeof(T)) throw std::length_error("truncated");
+    values.resize(size);
+    if (size > 0) std::memcpy(values.data(), take(size * sizeof(T)), size * sizeof(T));
+  }
+  void operator()(Eigen::VectorXd& v) {
+    std::vector<double> values;
+    (*this)(values);
+    v = Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+  }
+
+ private:
+  const char* take(std::size_t size) {
+    if (size > left_.size()) throw std::length_error("truncated");
+    const char* at = left_.data();
+    left_.remove_prefix(size);
+    return at;
+  }
+  std::string_view left_;
+};
+
+// The fields, in the one order that both directions share.
+template <class Archive, class Record>
+void transfer(Archive& archive, Record& record) {
+  archive(record.iteration);
+  archive(record.state.theta);
+  archive(record.state.log_likelihood);
+  archive(record.kernel);
+  archive(record.dim);
+  archive(record.draws);
+  archive(record.log_posteriors);
+  auto& account = record.account;
+  archive(account.steps);
+  archive(account.accepted);
+  archive(account.not_finite);
+  archive(account.rows_read);
+  archive(account.noise_sd_sum);
+  archive(account.rows_sample);
+  archive(account.rows_stride);
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& file, const ChainRecord& record, std::uint64_t key) {
+  Writer write;
+  write.out = magic;
+  write(key);
+  transfer(write, record);
+  write(hash(write.out));
+  write_file(file, write.out);
+}
+
+ChainRecord read_checkpoint(const std::string& file, std::uint64_t key) {
+  const std::string bytes = read_file(file);
+  const std::string_view all = bytes;
+  std::uint64_t sum = 0;
+  if (all.size() < magic.size() + 2 * sizeof sum || all.substr(0, magic.size()) != magic)
+    throw DataError(file, "not a checkpoint of this version of mlo");
+  std::memcpy(&sum, all.data() + all.size() - sizeof sum, sizeof sum);
+  if (sum != hash(all.substr(0, all.size() - sizeof sum))) throw DataError(file, "damaged checkpoint");
+  ChainRecord record;
+  try {
+    Reader read(all.substr(magic.size(), all.size() - magic.size() - sizeof sum));
+    std::uint64_t its_key = 0;
+    read(its_key);
+    if (its_key != key) throw DataError(file, "checkpoint of another run: its data or options differ");
+    transfer(read, record);
+  } catch (const std::length_error&) {
+    throw DataError(file, "damaged checkpoint");
+  }
+  return record;
+}
+
+}  // namespace mlo

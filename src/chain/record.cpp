@@ -1,0 +1,29 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/chain/record.hpp"
+
+namespace mlo {
+
+void ChainAccount::count(const StepInfo& info) {
+  constexpr std::size_t capacity = 1 << 14;
+  if (steps % rows_stride == 0) {
+    if (rows_sample.size() == capacity) {
+      for (std::size_t k = 0; k < capacity / 2; ++k) rows_sample[k] = rows_sample[2 * k];
+      rows_sample.resize(capacity / 2);
+      rows_stride *= 2;
+    }
+    if (steps % rows_stride == 0) rows_sample.push_back(info.rows_read);
+  }
+  ++steps;
+  accepted += info.accepted ? 1 : 0;
+  not_finite += info.finite ? 0 : 1;
+  rows_read += info.rows_read;
+  if (info.finite) noise_sd_sum += info.noise_sd;
+}
+
+std::vector<double> ChainRecord::parameter(std::size_t j) const {
+  std::vector<double> out(size());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = draws[k * dim + j];
+  return out;
+}
+
+}  // namespace mlo

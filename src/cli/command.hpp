@@ -1,0 +1,30 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// What the commands share.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace mlo::cli {
+
+// Each adds one command to the program; its body runs when the command line names it. Exit code by reference, because
+// an interrupted fit has a result and an exit code of its own.
+void add_demo(CLI::App& app, int& exit_code);
+void add_fit(CLI::App& app, int& exit_code);
+void add_summary(CLI::App& app);
+void add_methods(CLI::App& app);
+void add_simulate(CLI::App& app);
+
+// Set by the first Ctrl-C; the second one ends the program at once.
+[[nodiscard]] const std::atomic<bool>& interrupt_flag();
+void catch_interrupts();
+
+// Results go to stdout through this: a full disk or a closed pipe is an error, not silence.
+void print(std::string_view text);
+
+}  // namespace mlo::cli

@@ -1,0 +1,100 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/command.hpp"
+#include "mlo/base/errors.hpp"
+#include "mlo/registry/fit.hpp"
+
+namespace mlo::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
+
+void on_interrupt(int signal) {
+  interrupted.store(true);
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+const std::atomic<bool>& interrupt_flag() { return interrupted; }
+
+void catch_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw DataError("standard output", "cannot be written: " + std::generic_category().message(errno));
+}
+
+}  // namespace mlo::cli
+
+namespace {
+
+constexpr const char* description =
+    "mlo: Bayesian regression for tall data.\n"
+    "\n"
+    "  mlo demo                                     see it work\n"
+    "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --out run1\n"
+    "  mlo summary run1                             the table again\n"
+    "  mlo methods                                  what each method promises and costs\n"
+    "  mlo COMMAND --help                           all options of a command\n"
+    "\n"
+    "Results go to standard output, everything else to standard error.\n"
+    "Exit codes: 0 good; 2 usage (options, formula); 3 data or files; 4 the model cannot be fitted;\n"
+    "130 interrupted (what was drawn is kept).";
+
+int report(const std::string& command, const std::string& message, mlo::ExitCode code) {
+  fmt::print(stderr, "mlo{}{}: {}\n", command.empty() ? "" : " ", command, message);
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  using namespace mlo;
+  int exit_code = 0;
+  CLI::App app{description};
+  app.name("mlo");
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(36);
+  cli::add_demo(app, exit_code);
+  cli::add_fit(app, exit_code);
+  cli::add_summary(app);
+  cli::add_methods(app);
+  cli::add_simulate(app);
+  const auto command = [&] {
+    const auto used = app.get_subcommands();
+    return used.empty() ? std::string() : used[0]->get_name();
+  };
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const std::string hint = command().empty() ? "mlo --help" : "mlo " + command() + " --help";
+    return report(command(), fmt::format("{}\nSee {}.", e.what(), hint), ExitCode::usage);
+  } catch (const Error& e) {
+    return report(command(), e.what(), e.code());
+  } catch (const std::bad_alloc&) {
+    return report(command(), "not enough memory", ExitCode::data);
+  } catch (const std::exception& e) {
+    return report(command(), fmt::format("internal error: {}", e.what()), ExitCode::model);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write error with a message, not a crash
+  return run(argc, argv);
+}

@@ -1,0 +1,123 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/command.hpp"
+
+namespace mlo::cli {
+namespace {
+
+constexpr auto refresh = std::chrono::milliseconds(100);
+
+std::string bar(double share) {
+  constexpr int width = 24;
+  const int full = std::clamp(static_cast<int>(share * width + 0.5), 0, width);
+  return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'),
+                     std::string(static_cast<std::size_t>(width - full), '.'));
+}
+
+std::string duration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string rate(double per_second) {
+  if (per_second >= 1e6) return fmt::format("{:.1f}M", per_second / 1e6);
+  if (per_second >= 1e4) return fmt::format("{:.0f}k", per_second / 1e3);
+  return fmt::format("{:.0f}", per_second);
+}
+
+}  // namespace
+
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() {
+  stop_watching();
+  clear();
+}
+
+FitWatcher Progress::watcher() {
+  FitWatcher w;
+  w.interrupt = &interrupt_flag();
+  if (quiet_) return w;
+  w.phase = [this](const std::string& phase, double share) { show_phase(phase, share); };
+  w.sampling = [this](const RunControl& control, const ChainOptions& options) { watch_sampling(control, options); };
+  w.sampled = [this] { stop_watching(); };
+  w.note = [this](const std::string& note) {
+    clear();
+    fmt::print(stderr, "{}\n", note);
+  };
+  return w;
+}
+
+void Progress::line(const std::string& text) {
+  if (terminal_) {
+    fmt::print(stderr, "\r\033[K{}", text);
+    line_open_ = true;
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (line_open_) fmt::print(stderr, "\r\033[K");
+  line_open_ = false;
+}
+
+void Progress::show_phase(const std::string& phase, double share) {
+  const auto now = Clock::now();
+  const bool is_new = phase != last_phase_;
+  if (is_new) last_tenth_ = -1;
+  last_phase_ = phase;
+  const int tenth = static_cast<int>(share * 10);
+  const bool due = terminal_ ? is_new || now - last_shown_ >= refresh : tenth > last_tenth_ && tenth < 10;
+  if (!due) return;
+  last_tenth_ = tenth;
+  last_shown_ = now;
+  line(share > 0 || terminal_ ? fmt::format("{} {} {:3.0f} %", phase, bar(share), 100 * share) : phase);
+}
+
+void Progress::watch_sampling(const RunControl& control, const ChainOptions& options) {
+  watching_ = true;
+  thread_ = std::thread([this, &control, options] {
+    const auto started = Clock::now();
+    const double all = static_cast<double>(options.steps() * options.chains);
+    double at_start = -1;
+    int shown_tenth = 0;
+    while (watching_) {
+      std::this_thread::sleep_for(refresh);
+      double done = 0, accepted = 0, warm = 0;
+      for (const auto& chain : control.chains) {
+        const auto steps = chain.steps.load(std::memory_order_relaxed);
+        done += static_cast<double>(steps);
+        warm += steps < options.warmup ? 1 : 0;
+        accepted += static_cast<double>(chain.accepted.load(std::memory_order_relaxed));
+      }
+      if (at_start < 0) at_start = done;
+      const int tenth = static_cast<int>(10 * done / all);
+      if (!terminal_ && (tenth <= shown_tenth || !watching_)) continue;
+      shown_tenth = tenth;
+      const double elapsed = std::chrono::duration<double>(Clock::now() - started).count();
+      const double made = done - at_start;
+      const double speed = made / elapsed;
+      line(fmt::format("{} {} {:3.0f} %  {} steps/s  {} left  acceptance {:.2f}", warm > 0 ? "warm-up " : "sampling",
+                       bar(done / all), 100 * done / all, rate(speed),
+                       made > 0 ? duration((all - done) / speed) : "?", done > 0 ? accepted / done : 0));
+    }
+  });
+}
+
+void Progress::stop_watching() {
+  watching_ = false;
+  if (thread_.joinable()) thread_.join();
+  clear();
+}
+
+}  // namespace mlo::cli

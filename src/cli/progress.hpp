@@ -1,0 +1,42 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Shows a fit's progress on stderr: one line that changes on a terminal, plain lines every 10 % elsewhere.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "mlo/registry/fit.hpp"
+
+namespace mlo::cli {
+
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // The watcher refers to this object, which must outlive the fit.
+  [[nodiscard]] FitWatcher watcher();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void show_phase(const std::string& phase, double share);
+  void watch_sampling(const RunControl& control, const ChainOptions& options);
+  void stop_watching();
+  void line(const std::string& text);
+  void clear();
+
+  bool quiet_;
+  bool terminal_;
+  bool line_open_ = false;
+  Clock::time_point last_shown_{};
+  std::string last_phase_;
+  int last_tenth_ = -1;
+  std::atomic<bool> watching_{false};
+  std::thread thread_;
+};
+
+}  // namespace mlo::cli

@@ -1,0 +1,35 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The bytes of a file in order, whether it is plain or gzip, a regular file or a pipe.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "mlo/base/errors.hpp"
+
+namespace mlo {
+
+class ByteSource {
+ public:
+  ByteSource() = default;
+  virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  // Fills `to` and returns the number of bytes; fewer than asked for means the end. Throws DataError.
+  [[nodiscard]] virtual std::size_t read(std::span<char> to) = 0;
+
+  // The share of the file's own (compressed) bytes behind what read() has returned, 0..1; 0 for a pipe.
+  [[nodiscard]] virtual double share() const noexcept = 0;
+};
+
+// Opens a file; gzip is told by its first bytes, not by its name. A gzip file is inflated by a thread of its
+// own, in blocks of block_bytes and a few blocks ahead, so that inflating and parsing overlap.
+[[nodiscard]] std::unique_ptr<ByteSource> open_bytes(const std::string& file, std::size_t block_bytes);
+
+// What to tell the user when the system refuses a file with this errno.
+[[nodiscard]] DataError file_error(const std::string& file, int error);
+
+}  // namespace mlo

@@ -1,0 +1,94 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "data/csv_number.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include "data/csv_text.hpp"
+
+namespace mlo::csv {
+namespace {
+
+bool equal_ignoring_case(std::string_view cell, std::string_view lower) noexcept {
+  return std::equal(cell.begin(), cell.end(), lower.begin(), lower.end(), [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
+  });
+}
+
+// Of a number out of a double's range, [-]digits[.digits][e[-+]digits]: is it too small rather than too
+// large? That is the sign of the exponent of its first significant digit.
+bool underflows(std::string_view number) noexcept {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;  // beyond any number of digits a cell can have
+  std::int64_t exponent = 0;
+  bool significant = false;
+  bool fraction = false;
+  std::size_t at = number.front() == '-' ? 1 : 0;
+  for (; at < number.size() && number[at] != 'e' && number[at] != 'E'; ++at) {
+    if (number[at] == '.') {
+      fraction = true;
+      continue;
+    }
+    significant = significant || number[at] != '0';
+    if (significant && !fraction) ++exponent;
+    if (!significant && fraction) --exponent;
+  }
+  if (at < number.size()) {
+    ++at;
+    const bool below = number[at] == '-';
+    if (below || number[at] == '+') ++at;
+    std::int64_t stated = 0;
+    for (; at < number.size(); ++at) stated = std::min(huge, stated * 10 + (number[at] - '0'));
+    exponent += below ? -stated : stated;
+  }
+  return exponent < 0;
+}
+
+// A number without a leading '+', as long as it is all of the text.
+CellKind read_number(std::string_view text, double& value) noexcept {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::invalid_argument || stop != end) return CellKind::text;
+  if (error == std::errc::result_out_of_range) {
+    if (!underflows(text)) return CellKind::not_finite;
+    value = text.front() == '-' ? -0.0 : 0.0;
+    return CellKind::number;
+  }
+  return std::isfinite(value) ? CellKind::number : CellKind::not_finite;
+}
+
+}  // namespace
+
+CellKind read_cell(std::string_view cell, double& value) noexcept {
+  cell = trim(cell);
+  if (cell.empty() || cell == "NA" || cell == "N/A" || cell == "NULL" || cell == "null") {
+    value = std::numeric_limits<double>::quiet_NaN();
+    return CellKind::missing;
+  }
+  if (equal_ignoring_case(cell, "true")) {
+    value = 1;
+    return CellKind::number;
+  }
+  if (equal_ignoring_case(cell, "false")) {
+    value = 0;
+    return CellKind::number;
+  }
+  if (cell.front() == '+') {  // from_chars knows no '+'
+    cell.remove_prefix(1);
+    if (cell.empty() || cell.front() == '-') return CellKind::text;
+  }
+  return read_number(cell, value);
+}
+
+const char* general_number(const char* p, const char* end, double& value) noexcept {
+  if (*p == '+') {
+    ++p;
+    if (*p == '-') return nullptr;
+  }
+  const auto [stop, error] = std::from_chars(p, end, value);
+  return error == std::errc() && std::isfinite(value) ? stop : nullptr;
+}
+
+}  // namespace mlo::csv

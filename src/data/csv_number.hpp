@@ -1,0 +1,208 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Text to double, rounded to nearest even: the same bits as std::from_chars, in less time.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cfloat>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace mlo::csv {
+
+// What a cell (unquoted, any length) holds.
+enum class CellKind { number, missing, not_finite, text };
+
+// The careful way, for any cell: trims blanks, knows NA, true and false, and uses std::from_chars.
+// `value` is set for number, and to NaN for missing.
+[[nodiscard]] CellKind read_cell(std::string_view cell, double& value) noexcept;
+
+// The number that starts at p, by std::from_chars; returns its end, or nullptr where there is no finite
+// number.
+[[nodiscard]] const char* general_number(const char* p, const char* end, double& value) noexcept;
+
+namespace number {
+
+// One operation on two exact doubles must be rounded once.
+static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1);
+
+__extension__ using uint128 = unsigned __int128;
+
+inline constexpr std::size_t max_exact_power = 22;  // 10^22 is the last power of ten that a double holds
+inline constexpr std::array<double, max_exact_power + 1> powers_of_ten = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// 10^k, and the largest w for which w * 10^k + (10^k - 1) is sure to fit 64 bits.
+struct SmallPower {
+  std::uint64_t value = 1;
+  std::uint64_t limit = 0;
+};
+inline constexpr auto small_powers = [] {
+  std::array<SmallPower, 9> table;
+  std::uint64_t power = 1;
+  for (SmallPower& entry : table) {
+    entry = {power, ~std::uint64_t{0} / power - 1};
+    power *= 10;
+  }
+  return table;
+}();
+
+// 5^k, shifted up to fill 64 bits, and its reciprocal floor((2^128 - 1) / value) - 2^64.
+struct Divisor {
+  std::uint64_t value = 0;
+  std::uint64_t reciprocal = 0;
+  int shift = 0;
+};
+inline constexpr std::size_t max_power_of_five = 27;  // the last below 2^64
+inline constexpr auto divisors = [] {
+  std::array<Divisor, max_power_of_five + 1> table;
+  std::uint64_t power = 1;
+  for (Divisor& d : table) {
+    d.shift = std::countl_zero(power);
+    d.value = power << d.shift;
+    d.reciprocal = static_cast<std::uint64_t>(~uint128{0} / d.value);
+    power *= 5;
+  }
+  return table;
+}();
+
+// w / 10^k for 0 < w, k <= 27. The division by 5^k is one of integers: a quotient of 64 bits, and whether
+// anything remains, are all that rounding to 53 bits needs. Division by a known reciprocal: Moller and
+// Granlund 2011, alg. 4.
+inline double divide(std::uint64_t w, std::size_t k) noexcept {
+  const Divisor& d = divisors[k];
+  const int up = std::countl_zero(w);
+  w <<= up;
+  const std::uint64_t down = w >= d.value ? 1 : 0;  // then the quotient has its highest bit set, and fits
+  const std::uint64_t high = w >> down;
+  const std::uint64_t low = (w & down) << 63;
+
+  // The first correction is needed about every other time: an addition of a mask, as a branch would be
+  // mispredicted.
+  const uint128 estimate = uint128{d.reciprocal} * high + ((uint128{high} << 64) | low);
+  std::uint64_t quotient = static_cast<std::uint64_t>(estimate >> 64) + 1;
+  std::uint64_t rest = low - quotient * d.value;
+  const std::uint64_t correction = rest > static_cast<std::uint64_t>(estimate) ? ~std::uint64_t{0} : 0;
+  quotient += correction;
+  rest += d.value & correction;
+  if (rest >= d.value) {
+    ++quotient;
+    rest -= d.value;
+  }
+  // 63 bits with a sticky last one: the conversion of a signed integer rounds to nearest even, as it should.
+  const auto sticky = static_cast<std::int64_t>((quotient >> 1) | (quotient & 1) | (rest != 0 ? 1U : 0U));
+  const int exponent = 1 - (up + 64 - static_cast<int>(down) - d.shift) - static_cast<int>(k);
+  return static_cast<double>(sticky) *
+         std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+inline std::uint64_t load_little_endian(const char* p) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, p, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+// The next 8 bytes, where a digit has become its value, 0..9.
+inline std::uint64_t load_digits(const char* p) noexcept {
+  return load_little_endian(p) ^ 0x3030303030303030U;
+}
+
+// The high bit of each byte that is no digit; a carry spoils only bytes after the first of those.
+inline std::uint64_t non_digits(std::uint64_t word) noexcept {
+  return ((word + 0x7676767676767676U) | word) & 0x8080808080808080U;
+}
+
+// Eight digits to their value: to pairs, to fours, to eight.
+inline std::uint64_t combine(std::uint64_t word) noexcept {
+  word = word * 10 + (word >> 8);
+  return ((word & 0x000000FF000000FFU) * 0x000F424000000064U +
+          ((word >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U) >>
+         32;
+}
+
+// Appends the digits at p to w, eight at a time; false if w outgrows 64 bits. Reads up to 8 bytes past the
+// digits.
+inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
+  std::uint64_t word = load_digits(p);
+  std::uint64_t others = non_digits(word);
+  for (; others == 0; others = non_digits(word)) {
+    if (w > small_powers[8].limit) return false;
+    w = w * small_powers[8].value + combine(word);
+    p += 8;
+    word = load_digits(p);
+  }
+  const unsigned count =
+      static_cast<unsigned>(std::countr_zero(others)) / 8U;  // 0..7, without a branch on it
+  const unsigned unused = 4 * (8 - count);
+  word = (word << unused) << unused;  // in two steps: a shift by 64 is undefined
+  if (w > small_powers[count].limit) return false;
+  w = w * small_powers[count].value + combine(word);
+  p += count;
+  return true;
+}
+
+}  // namespace number
+
+// The number [-+]digits[.digits][e[-+]digits] at p; returns its end. nullptr: something else, or a number
+// that is not sure to be rounded right here (more digits than 64 bits hold, large exponents). Reads up to 8
+// bytes past the end.
+[[nodiscard]] inline const char* fast_number(const char* p, double& value) noexcept {
+  using namespace number;
+  const std::uint64_t negative = *p == '-' ? 1 : 0;  // signs are unpredictable, so no branch
+  p += negative | (*p == '+' ? 1U : 0U);
+
+  std::uint64_t w = 0;
+  const char* const first = p;
+  if (p[1] == '.' && p[0] >= '0' && p[0] <= '9') {  // the usual start of a decimal
+    w = static_cast<std::uint64_t>(*p++ - '0');
+  } else if (!take_digits(p, w)) {
+    return nullptr;
+  }
+  std::ptrdiff_t digits = p - first;
+  std::ptrdiff_t fraction = 0;  // the value is w / 10^fraction
+  if (*p == '.') {
+    const char* const point = ++p;
+    if (!take_digits(p, w)) return nullptr;
+    fraction = p - point;
+    digits += fraction;
+  }
+  if (digits == 0) return nullptr;
+  if (*p == 'e' || *p == 'E') {
+    ++p;
+    const bool below = *p == '-';
+    p += below || *p == '+' ? 1 : 0;
+    std::uint64_t exponent = 0;
+    const char* const start = p;
+    if (!take_digits(p, exponent) || p == start || exponent > 999) return nullptr;
+    fraction += below ? static_cast<std::ptrdiff_t>(exponent) : -static_cast<std::ptrdiff_t>(exponent);
+  }
+
+  // Many decimals: divide at once, as whether such a w fits 53 bits is a toss-up for the branch predictor.
+  constexpr std::uint64_t max_exact = std::uint64_t{1} << 53;
+  constexpr auto max_power = static_cast<std::ptrdiff_t>(max_exact_power);
+  double result;
+  if ((fraction > 12 || w > max_exact) && fraction >= 0 && w != 0) {
+    if (fraction > static_cast<std::ptrdiff_t>(max_power_of_five)) return nullptr;
+    result = divide(w, static_cast<std::size_t>(fraction));
+  } else if (w <= max_exact && fraction >= -max_power && fraction <= max_power) {
+    // Two exact doubles and one operation: rounded right (Clinger 1990).
+    const auto exact = static_cast<double>(static_cast<std::int64_t>(w));
+    if (fraction == 0) {
+      result = exact;
+    } else if (fraction > 0) {
+      result = exact / powers_of_ten[static_cast<std::size_t>(fraction)];
+    } else {
+      result = exact * powers_of_ten[static_cast<std::size_t>(-fraction)];
+    }
+  } else {
+    return nullptr;
+  }
+  value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(result) | (negative << 63));
+  return p;
+}
+
+}  // namespace mlo::csv

@@ -1,0 +1,23 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Cells as text: in the file, in the header and in messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mlo::csv {
+
+// A cell or name in quotes, fit for a message: shortened to 40 bytes; control characters, quotes and what is
+// not UTF-8 escaped.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+// The contents of a quoted cell: each doubled quote becomes one.
+[[nodiscard]] std::string undouble_quotes(std::string_view inside);
+
+[[nodiscard]] std::string_view trim(std::string_view text) noexcept;  // of spaces and tabs
+
+// The delimiter of a file, one of , ; tab and |: the one most often seen outside of quotes in the header,
+// with which the text starts.
+[[nodiscard]] char sniff_delimiter(std::string_view text) noexcept;
+
+}  // namespace mlo::csv

@@ -1,0 +1,130 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "data/design_scale.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "mlo/base/errors.hpp"
+
+namespace mlo {
+namespace {
+
+// Uniform on [-1, 1), a function of the row alone (SplitMix64, Steele et al. 2014). Used to tell columns
+// apart, never to draw anything.
+double row_weight(std::uint64_t row) {
+  std::uint64_t z = (row + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  z ^= z >> 31U;
+  return static_cast<double>(z >> 11U) * 0x1p-52 - 1;
+}
+
+}  // namespace
+
+void check_columns(const Design& design, std::span<const Moments> moments, Scale scale) {
+  for (std::size_t j = design.intercept ? 1 : 0; j < design.dim; ++j) {
+    const Moments& column = moments[j];
+    const std::string& name = design.names[j];
+    if (column.constant && column.first == 0) {
+      throw ModelError(fmt::format("column \"{}\" is 0 in every row: it says nothing; remove it", name));
+    }
+    if (column.constant && design.intercept) {
+      throw ModelError(
+          fmt::format("column \"{}\" is constant ({}): it cannot be told from the intercept; "
+                      "remove it or the intercept",
+                      name, column.first));
+    }
+    if (column.constant && scale != Scale::none) {
+      throw ModelError(
+          fmt::format("column \"{}\" is constant ({}): its standard deviation is 0, "
+                      "so it cannot be scaled",
+                      name, column.first));
+    }
+    // Squares of numbers beyond about 1e154 overflow, below about 1e-154 they vanish.
+    if (!column.constant && !std::isnormal(column.deviations)) {
+      throw ModelError(
+          fmt::format("column \"{}\": its variance is too {} for double precision; use another unit", name,
+                      column.deviations < 1 ? "small" : "large"));
+    }
+  }
+}
+
+std::vector<double> scale_columns(Design& design, std::span<const Moments> moments, Scale scale) {
+  const std::size_t dim = design.dim;
+  design.centre.assign(dim, 0);
+  design.scale.assign(dim, 1);
+  design.sd.assign(dim, 0);
+  // working = (x - shift) / divisor, with x the column as evaluated.
+  std::vector<double> shift(dim, 0);
+  std::vector<double> divisor(dim, 1);
+  for (std::size_t j = design.intercept ? 1 : 0; j < dim; ++j) {
+    const Moments& column = moments[j];
+    const double sd = column.sd();
+    const bool centred = design.intercept || scale == Scale::standard;
+    shift[j] = centred ? column.mean : 0;
+    // The mean square of a centred column is its variance with divisor n instead of n - 1.
+    const double root_mean_square =
+        centred ? sd * std::sqrt((column.count - 1) / column.count) : column.root_mean_square();
+    divisor[j] = design.intercept ? sd : root_mean_square;
+
+    const double unit = scale == Scale::none ? 1 : sd;  // of the user's column, in units of x
+    design.sd[j] = scale == Scale::none ? sd : 1;
+    design.centre[j] = design.intercept && scale != Scale::standard ? column.mean / unit : 0;
+    design.scale[j] = divisor[j] / unit;
+  }
+
+  std::vector<double> projections(dim, 0);
+  for (std::size_t i = 0; i < design.rows; ++i) {
+    double* const row = design.x.data() + i * dim;
+    const double weight = row_weight(i);
+    for (std::size_t j = 0; j < dim; ++j) {
+      row[j] = (row[j] - shift[j]) / divisor[j];
+      projections[j] += weight * row[j];
+    }
+  }
+  return projections;
+}
+
+// Working columns have unit mean square, so |r| > 1 - e means that the mean square of their difference (or
+// sum) is below 2e. To find such pairs without looking at all rows of all pairs, compare projections on one
+// random vector first: they differ by about sqrt(rows * mean square / 3), so that other pairs survive with
+// probability near 1e-5.
+void check_pairs(const Design& design, std::span<const Moments> moments,
+                 std::span<const double> projections) {
+  constexpr double tolerance = 2e-12;
+  const auto rows = static_cast<double>(design.rows);
+  const double near = 1e-5 * std::sqrt(rows);  // 12 standard deviations of that difference
+  const auto equal = [&](std::size_t j, std::size_t k, double sign) {
+    double sum = 0;
+    for (std::size_t i = 0; i < design.rows && sum <= tolerance * rows; ++i) {
+      const double difference = design.row(i)[j] - sign * design.row(i)[k];
+      sum += difference * difference;
+    }
+    return sum <= tolerance * rows;
+  };
+  for (std::size_t k = design.intercept ? 1 : 0; k < design.dim; ++k) {
+    for (std::size_t j = design.intercept ? 1 : 0; j < k; ++j) {
+      if (std::fabs(std::fabs(projections[j]) - std::fabs(projections[k])) > near) continue;
+      const double sign = equal(j, k, 1) ? 1 : equal(j, k, -1) ? -1 : 0;
+      if (sign == 0) continue;
+      // In the columns as evaluated, k = slope * j + constant.
+      const Moments& a = moments[j];
+      const Moments& b = moments[k];
+      const bool affine = design.intercept;
+      const double slope = sign * (affine ? b.sd() / a.sd() : b.root_mean_square() / a.root_mean_square());
+      const double constant = affine ? b.mean - slope * a.mean : 0;
+      const std::string factor = fmt::format("{:.6g}", slope);
+      std::string message = fmt::format("column \"{}\" equals {}\"{}\"", design.names[k],
+                                        factor == "1" ? "" : factor + " x ", design.names[j]);
+      // The slope is shown to 6 digits: a constant below that is rounding.
+      if (std::fabs(constant) > 1e-6 * (std::fabs(b.mean) + b.sd())) {
+        message += fmt::format(" {} {:.6g}", constant < 0 ? '-' : '+', std::fabs(constant));
+      }
+      throw ModelError(message + ": their coefficients cannot be told apart; remove one of them");
+    }
+  }
+}
+
+}  // namespace mlo

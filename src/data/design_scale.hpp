@@ -1,0 +1,24 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The last steps of building a design: refuse columns that cannot be fitted, then scale the others.
+#pragma once
+
+#include <span>
+
+#include "data/design_moments.hpp"
+#include "mlo/data/design.hpp"
+
+namespace mlo {
+
+// Throws ModelError for a column whose coefficient the data cannot tell: all zeros, constant beside an
+// intercept.
+void check_columns(const Design& design, std::span<const Moments> moments, Scale scale);
+
+// Turns design.x from the columns as evaluated into working columns and sets centre, scale and sd.
+// Returns, for each column, its projection on one fixed pseudo-random vector (see check_pairs).
+[[nodiscard]] std::vector<double> scale_columns(Design& design, std::span<const Moments> moments,
+                                                Scale scale);
+
+// Throws ModelError if one working column equals another or its negative.
+void check_pairs(const Design& design, std::span<const Moments> moments, std::span<const double> projections);
+
+}  // namespace mlo

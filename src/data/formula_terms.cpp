@@ -1,0 +1,241 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// R's algebra of terms: a term is a set of variables, a formula a list of terms without repeats.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "data/formula_syntax.hpp"
+
+namespace mlo::syntax {
+namespace {
+
+using Kind = Expression::Kind;
+
+// a*b*c*... doubles with each factor: stop before the memory does.
+constexpr std::size_t max_terms = 10'000;
+
+bool is_sum(const Expression& e) { return e.kind == Kind::binary && (e.name == "+" || e.name == "-"); }
+bool is_product(const Expression& e) { return e.kind == Kind::binary && (e.name == ":" || e.name == "*"); }
+bool is_power(const Expression& e) { return e.kind == Kind::binary && e.name == "^"; }
+bool is_nesting(const Expression& e) {
+  return e.kind == Kind::binary && (e.name == "/" || e.name.front() == '%');
+}
+bool is_switch(const Expression& e) { return e.kind == Kind::number && (e.number == 0 || e.number == 1); }
+
+// Whether the inside of parentheses is terms; else it is arithmetic, as (x > 3) and (x/2) are.
+bool reads_as_terms(const Expression& e) {
+  switch (e.kind) {
+    case Kind::name:
+    case Kind::dot:
+    case Kind::call:
+    case Kind::group:
+      return true;
+    case Kind::number:
+      return is_switch(e);
+    case Kind::text:
+      return false;
+    case Kind::unary:
+      return e.name == "-" && reads_as_terms(e.arguments[0]);
+    case Kind::binary:
+      if (is_power(e)) return reads_as_terms(e.arguments[0]);
+      return (is_sum(e) || is_product(e)) && reads_as_terms(e.arguments[0]) && reads_as_terms(e.arguments[1]);
+  }
+  return false;
+}
+
+}  // namespace
+
+TermReader::TermReader(std::string_view formula, const ArithmeticCheck& check, std::vector<std::string> dot)
+    : formula_(formula), check_(check), dot_(std::move(dot)) {}
+
+void TermReader::read(const Expression& right_side, Formula& formula) {
+  TermList list = read(right_side);
+  std::stable_sort(list.keys.begin(), list.keys.end(),
+                   [](const Key& a, const Key& b) { return a.size() < b.size(); });
+  formula.intercept = intercept_;
+  formula.offsets = std::move(offsets_);
+  if (intercept_) formula.terms.emplace_back();
+  for (const Key& key : list.keys) {
+    Term term;
+    for (const std::size_t variable : key) term.factors.push_back(variables_[variable]);
+    formula.terms.push_back(std::move(term));
+  }
+}
+
+TermReader::TermList TermReader::read(const Expression& e) {
+  switch (e.kind) {
+    case Kind::number:
+      read_number(e);
+      return {};
+    case Kind::dot: {
+      if (dot_.empty()) fail(formula_, e.position, "'.' stands for no column: the response uses them all");
+      TermList list;
+      for (const std::string& column : dot_) {
+        const TermList one = variable({.kind = Kind::name, .position = e.position, .name = column});
+        add(list, one.keys.front(), e.position);
+      }
+      return list;
+    }
+    case Kind::call:
+      if (e.name != "offset") return variable(e);
+      read_offset(e);
+      return {};
+    case Kind::group:
+      return reads_as_terms(e.arguments[0]) ? read(e.arguments[0]) : variable(e.arguments[0]);
+    case Kind::unary:
+      return e.name == "-" ? read_negative(e) : variable(e);
+    case Kind::binary:
+      if (is_sum(e)) return read_sum(e);
+      if (is_product(e)) return read_product(e);
+      if (is_power(e)) return read_power(e);
+      if (is_nesting(e)) {
+        const std::string left = deparse(e.arguments[0]);
+        const std::string right = deparse(e.arguments[1]);
+        fail(formula_, e.position,
+             e.name == "/"
+                 ? fmt::format("'/' is not supported between terms; write I({}/{}) for a ratio, "
+                               "{} + {}:{} for nested effects",
+                               left, right, left, left, right)
+                 : fmt::format("'{}' is not supported between terms; write {}:{} for an interaction", e.name,
+                               left, right));
+      }
+      return variable(e);  // a comparison or a logical
+    case Kind::name:
+    case Kind::text:
+      return variable(e);
+  }
+  return {};
+}
+
+// a + b - c, from left to right; a loop, because long formulas are sums and a sum of n terms is n levels
+// deep.
+TermReader::TermList TermReader::read_sum(const Expression& expression) {
+  std::vector<const Expression*> sums;
+  const Expression* first = &expression;
+  for (; is_sum(*first); first = &first->arguments[0]) sums.push_back(first);
+  std::reverse(sums.begin(), sums.end());
+  TermList list = read(*first);
+  for (const Expression* sum : sums) {
+    const Expression& right = sum->arguments[1];
+    if (sum->name == "+") {
+      for (Key& key : read(right).keys) add(list, std::move(key), right.position);
+      continue;
+    }
+    negative_ = !negative_;
+    const TermList removed = read(right);
+    negative_ = !negative_;
+    const auto is_removed = [&](const Key& key) { return removed.seen.contains(key); };
+    list.keys.erase(std::remove_if(list.keys.begin(), list.keys.end(), is_removed), list.keys.end());
+    for (const Key& key : removed.keys) list.seen.erase(key);
+  }
+  return list;
+}
+
+// a:b, and a*b = a + b + a:b.
+TermReader::TermList TermReader::read_product(const Expression& e) {
+  ++products_;
+  TermList left = read(e.arguments[0]);
+  TermList right = read(e.arguments[1]);
+  --products_;
+  TermList both = interact(left, right, e.position);
+  if (e.name == ":") return both;
+  for (Key& key : right.keys) add(left, std::move(key), e.position);
+  for (Key& key : both.keys) add(left, std::move(key), e.position);
+  return left;
+}
+
+// (a + b + c)^2 = all terms and their interactions up to order 2.
+TermReader::TermList TermReader::read_power(const Expression& e) {
+  const Expression& base = e.arguments[0];
+  const Expression& exponent = without_groups(e.arguments[1]);
+  if (base.kind != Kind::group && base.kind != Kind::dot) {
+    const std::string text = deparse(e);
+    fail(formula_, e.position,
+         fmt::format("'^' between terms is for interactions of a group, as in (a + b)^2; "
+                     "write I({}) for a power",
+                     text));
+  }
+  const double order = exponent.number;
+  if (exponent.kind != Kind::number || order < 1 || order != std::floor(order)) {
+    fail(formula_, exponent.position,
+         fmt::format(
+             "the order of interaction must be an integer of at least 1 (got {}); write I(...) for a power",
+             deparse(exponent)));
+  }
+  ++products_;
+  const TermList single = read(base);
+  --products_;
+  TermList list = single;
+  for (std::size_t k = 1; static_cast<double>(k) < order; ++k) {
+    TermList next = interact(list, single, e.position);
+    if (next.keys.size() == list.keys.size()) break;  // all interactions there are
+    list = std::move(next);
+  }
+  return list;
+}
+
+TermReader::TermList TermReader::read_negative(const Expression& e) {
+  if (products_ > 0) {
+    fail(formula_, e.position, "'-' cannot be a part of an interaction; write I(...) for arithmetic");
+  }
+  // Nothing precedes it, so there is nothing to remove; but "-1" speaks about the intercept.
+  negative_ = !negative_;
+  static_cast<void>(read(e.arguments[0]));
+  negative_ = !negative_;
+  return {};
+}
+
+TermReader::TermList TermReader::variable(const Expression& e) {
+  check_(e);
+  const auto [entry, is_new] = index_.try_emplace(deparse(e), variables_.size());
+  if (is_new) variables_.push_back(e);
+  const Key key{entry->second};
+  return {.keys = {key}, .seen = {key}};
+}
+
+void TermReader::read_number(const Expression& e) {
+  if (!is_switch(e)) {
+    fail(formula_, e.position,
+         fmt::format("{} is not a term; write I(...) for arithmetic, as in I(2 * x)", deparse(e)));
+  }
+  if (products_ > 0) {
+    fail(formula_, e.position,
+         fmt::format("{} cannot be a part of an interaction; write I(...) for arithmetic", deparse(e)));
+  }
+  intercept_ = (e.number == 1) != negative_;
+}
+
+void TermReader::read_offset(const Expression& e) {
+  if (products_ > 0) fail(formula_, e.position, "offset() cannot be a part of an interaction");
+  if (negative_) fail(formula_, e.position, "offset() cannot be subtracted; write + offset(-x)");
+  check_(e.arguments[0]);
+  offsets_.push_back(e);
+}
+
+void TermReader::add(TermList& list, Key key, std::size_t position) const {
+  if (!list.seen.insert(key).second) return;
+  if (list.keys.size() == max_terms) fail(formula_, position, fmt::format("more than {} terms", max_terms));
+  list.keys.push_back(std::move(key));
+}
+
+TermReader::TermList TermReader::interact(const TermList& left, const TermList& right,
+                                          std::size_t position) const {
+  // Most pairs may repeat a term, so their number needs a bound of its own.
+  if (left.keys.size() * right.keys.size() > 100 * max_terms) {
+    fail(formula_, position, fmt::format("more than {} terms", max_terms));
+  }
+  TermList list;
+  for (const Key& a : left.keys) {
+    for (const Key& b : right.keys) {
+      Key both;
+      std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+      add(list, std::move(both), position);
+    }
+  }
+  return list;
+}
+
+}  // namespace mlo::syntax

@@ -1,0 +1,18 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The diagnostics in terms of what they share: a summary sorts and ranks the draws once, for all of them.
+// Everywhere the draws are finite and not empty; sorted is all of them, ascending.
+#pragma once
+
+#include <span>
+
+#include "diagnose/draws.hpp"
+
+namespace mlo::diagnostics {
+
+[[nodiscard]] Halves rank_normalised(ChainsView draws);
+
+[[nodiscard]] double rhat(ChainsView draws, const Halves& rank_normalised, std::span<const double> sorted);
+[[nodiscard]] double ess(const Halves& x);
+[[nodiscard]] double ess_tail(ChainsView draws, std::span<const double> sorted);
+
+}  // namespace mlo::diagnostics

@@ -1,0 +1,232 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/model/mode.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/random.hpp"
+
+namespace mlo {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+std::string name_of(const ModeProblem& problem, Index j) {
+  const auto k = static_cast<std::size_t>(j);
+  return k < problem.names.size() ? fmt::format("\"{}\"", problem.names[k]) : fmt::format("parameter {}", k + 1);
+}
+
+// The columns that carry a direction, largest share first, as words: "x1", "x2" and "x3".
+std::string columns_of(const ModeProblem& problem, const VectorXd& direction) {
+  std::vector<Index> order;
+  const double largest = direction.cwiseAbs().maxCoeff();
+  for (Index j = 0; j < direction.size(); ++j)
+    if (std::abs(direction[j]) > 0.05 * largest) order.push_back(j);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Index a, Index b) { return std::abs(direction[a]) > std::abs(direction[b]); });
+  // The intercept shifts along with a separating column; it is never the cause where there is another.
+  if (order.size() > 1)
+    std::erase_if(order, [&](Index j) { return name_of(problem, j) == "\"(Intercept)\""; });
+  std::string text;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k > 0) text += k + 1 == order.size() ? " and " : ", ";
+    text += name_of(problem, order[k]);
+  }
+  return text;
+}
+
+// If the information matrix is singular: the first column that the columns before it determine, and with which
+// coefficients, as R reports aliased coefficients. Columns are compared on equal scales.
+std::optional<std::string> rank_deficiency(const ModeProblem& problem, const MatrixXd& information) {
+  constexpr double tolerance = 1e-11;  // of 1 - R^2; rounding leaves about 1e-14
+  const Index p = information.rows();
+  for (Index j = 0; j < p; ++j)
+    if (!(information(j, j) > 0)) return fmt::format("the data say nothing about {}", name_of(problem, j));
+  const VectorXd scale = information.diagonal().cwiseSqrt().cwiseInverse();
+  const MatrixXd correlation = scale.asDiagonal() * information * scale.asDiagonal();
+  for (Index j = 1; j < p; ++j) {
+    const Eigen::LDLT<MatrixXd> before(correlation.topLeftCorner(j, j));
+    const VectorXd weights = before.solve(correlation.col(j).head(j));
+    const double left = correlation(j, j) - correlation.col(j).head(j).dot(weights);
+    if (left > tolerance) continue;
+    return fmt::format("column {} is a linear combination of {}", name_of(problem, j), columns_of(problem, weights));
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void throw_separation(const ModeProblem& problem, const VectorXd& direction) {
+  throw ModelError(fmt::format(
+      "separation: {} together predict the response of some rows perfectly, so the likelihood has no finite maximum; "
+      "remove the column, or give the coefficients a proper prior (--prior \"normal(0, 2.5)\") and a method that "
+      "needs no maximum-likelihood fit (--method full)",
+      columns_of(problem, direction)));
+}
+
+// One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by anything.
+std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count) {
+  Stream stream({.seed = 0, .chain = 0, .purpose = Purpose::mode, .iteration = 0});
+  std::vector<RowId> ids(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t begin = rows * k / count, end = rows * (k + 1) / count;
+    ids[k] = static_cast<RowId>(begin + bounded(stream, end - begin));
+  }
+  return ids;
+}
+
+// The objective over some rows, weighed up to stand for all of them.
+struct Objective {
+  const ModeProblem& problem;
+  Rows rows;
+  double weight;
+  double passes = 0;
+  Derivatives likelihood;
+
+  Derivatives at(const VectorXd& theta) {
+    likelihood = problem.likelihood(params(theta), rows);
+    passes += 1 / weight;
+    return with_prior(theta);
+  }
+  Derivatives with_prior(const VectorXd& theta) const {
+    Derivatives d = likelihood;
+    d.value *= weight;
+    d.gradient *= weight;
+    d.information *= weight;
+    if (problem.add_prior) problem.add_prior(params(theta), d);
+    return d;
+  }
+};
+
+bool finite(const Derivatives& d) {
+  return std::isfinite(d.value) && d.gradient.allFinite() && d.information.allFinite();
+}
+
+// Newton's step, on equal scales; a ridge where the information is not (numerically) positive definite.
+std::optional<VectorXd> newton_step(const Derivatives& d) {
+  const VectorXd diagonal = d.information.diagonal().cwiseMax(1e-300);
+  const VectorXd scale = diagonal.cwiseSqrt().cwiseInverse();
+  const MatrixXd scaled = scale.asDiagonal() * d.information * scale.asDiagonal();
+  for (double ridge = 0; ridge < 10; ridge = ridge == 0 ? 1e-10 : 100 * ridge) {
+    const Eigen::LLT<MatrixXd> chol(scaled + ridge * MatrixXd::Identity(scaled.rows(), scaled.cols()));
+    if (chol.info() != Eigen::Success) continue;
+    const VectorXd step = scale.asDiagonal() * chol.solve(scale.asDiagonal() * d.gradient);
+    if (step.allFinite()) return step;
+  }
+  return std::nullopt;
+}
+
+struct Search {
+  VectorXd theta;
+  Derivatives derivatives;  // at theta
+  VectorXd step;            // the Newton step from there
+  double decrement = std::numeric_limits<double>::infinity();
+  bool converged = false;
+  int iterations = 0;
+};
+
+// check(search) is called at every point; it may throw to end the search with the reason.
+template <class Check>
+Search newton(Objective& objective, VectorXd theta, std::optional<Derivatives> known, double tolerance,
+              int max_iterations, const Check& check) {
+  Search s;
+  s.theta = std::move(theta);
+  s.derivatives = known ? std::move(*known) : objective.at(s.theta);
+  if (!finite(s.derivatives)) return s;
+  for (; s.iterations < max_iterations; ++s.iterations) {
+    check(s);
+    const auto step = newton_step(s.derivatives);
+    if (!step) return s;
+    s.step = *step;
+    s.decrement = std::sqrt(std::max(0.0, s.derivatives.gradient.dot(s.step)));
+    if (s.decrement < tolerance) {
+      s.converged = true;
+      return s;
+    }
+    // The value is known to about 1e-14 of itself: a fall below that is noise, not a bad step.
+    const double slack = 1e-13 * std::abs(s.derivatives.value);
+    bool moved = false;
+    double length = 1;
+    for (int halvings = 0; halvings < 40 && !moved; ++halvings, length /= 2) {
+      VectorXd next = s.theta + length * s.step;
+      Derivatives d = objective.at(next);
+      if (!finite(d) || d.value < s.derivatives.value - slack) continue;
+      s.theta = std::move(next);
+      s.derivatives = std::move(d);
+      moved = true;
+    }
+    if (!moved) return s;
+  }
+  return s;
+}
+
+}  // namespace
+
+Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mode* warm_start) {
+  Mode mode;
+  VectorXd start;
+  int subset_iterations = 0;
+  std::optional<Derivatives> known;
+  Objective all{problem, Rows::range(0, problem.rows), 1.0, 0, Derivatives(0)};
+
+  if (warm_start != nullptr) {
+    start = warm_start->evaluated_at;
+    all.likelihood = warm_start->likelihood;
+    known = all.with_prior(start);
+  } else {
+    start = problem.start();
+    if (problem.rows > 4 * options.subset && problem.rows <= std::numeric_limits<RowId>::max()) {
+      const std::vector<RowId> ids = stratified_subset(problem.rows, options.subset);
+      Objective some{problem, Rows(ids), static_cast<double>(problem.rows) / static_cast<double>(ids.size()), 0,
+                     Derivatives(0)};
+      // On a fifth of a standard deviation of the subsample's own error there is nothing left to gain from it.
+      const Search s = newton(some, start, std::nullopt, 0.2, 15, [](const Search&) {});
+      if (s.converged) start = s.theta + s.step;
+      subset_iterations = s.iterations;
+      mode.passes += some.passes;
+    }
+  }
+
+  // Newton needs fewer steps than 8 wherever there is a maximum. After that, ask whether the search runs off to
+  // infinity; a maximum "found" where the likelihood only flattens out is separation too.
+  const auto refuse_separation = [&](const Search& s) {
+    if (!problem.flat_direction_possible || !problem.recedes || subset_iterations + s.iterations < 8) return;
+    for (const VectorXd& direction : {s.step, VectorXd(s.theta - start)})
+      if (direction.size() > 0 && direction.norm() > 0 && problem.recedes(params(direction)))
+        throw_separation(problem, direction);
+  };
+  const auto check = [&](const Search& s) {
+    if (s.iterations == 0) {
+      if (const auto reason = rank_deficiency(problem, all.likelihood.information)) {
+        // Weights near 0 can make a matrix of full rank look singular: ask again where they are even.
+        const VectorXd even = problem.start();
+        if (const auto sure = rank_deficiency(problem, problem.likelihood(params(even), all.rows).information))
+          throw ModelError(*sure + ": remove one of them");
+      }
+    }
+    refuse_separation(s);
+  };
+  const Search s = newton(all, start, std::move(known), options.tolerance, options.max_iterations, check);
+  mode.passes += all.passes;
+  if (!s.converged) {
+    if (!std::isfinite(s.derivatives.value))
+      throw ModelError("mode finding: the log-likelihood is not finite at the starting point");
+    throw ModelError(fmt::format(
+        "mode finding did not converge in {} iterations: the next step would still be {:.2g} standard deviations "
+        "long, mostly in {}",
+        s.iterations, s.decrement, s.step.size() > 0 ? columns_of(problem, s.step) : "no direction"));
+  }
+  refuse_separation(s);
+  mode.evaluated_at = s.theta;
+  mode.likelihood = all.likelihood;
+  mode.theta = s.theta + s.step;
+  mode.value = s.derivatives.value + 0.5 * s.decrement * s.decrement;
+  mode.information = s.derivatives.information;
+  mode.decrement = s.decrement;
+  return mode;
+}
+
+}  // namespace mlo

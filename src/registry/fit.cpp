@@ -1,0 +1,279 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/registry/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <thread>
+#include <variant>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/data/csv.hpp"
+#include "mlo/data/design.hpp"
+#include "mlo/data/formula.hpp"
+#include "mlo/model/gaussian_precision.hpp"
+#include "mlo/model/glm.hpp"
+#include "registry/priors.hpp"
+#include "registry/run_directory.hpp"
+#include "registry/sample.hpp"
+
+namespace mlo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+using AnyModel = std::variant<Glm<Logistic>, Glm<Probit>, Glm<Poisson>, Glm<GaussianMean>, Glm<Gaussian>, GaussianPrecision>;
+
+// What a fit knows of its data once the design has moved into the model.
+struct DataFacts {
+  std::string response;
+  std::uint64_t rows = 0, used = 0, dropped = 0;
+};
+
+AnyModel make_model(const FitOptions& options, Design design, std::vector<std::string>& notes) {
+  if (options.family == "gaussian-precision") {
+    if (design.dim != 1 || !design.intercept)
+      throw UsageError(fmt::format("--family gaussian-precision has one parameter, tau, and no columns: write {} ~ 1",
+                                   design.response));
+    const double mean = options.known_mean.value_or(0);
+    notes.push_back(fmt::format("known mean {}", mean));
+    return GaussianPrecision(design, mean, precision_prior(options, notes));
+  }
+  GlmPriors priors = glm_priors(options, design, notes);
+  if (options.family == "gaussian-mean") {
+    const double sigma = options.known_sigma.value_or(1);
+    notes.push_back(fmt::format("known sigma {}", sigma));
+    if (design.dim == 1 && design.intercept) design.names[0] = "mu";
+    return Glm<GaussianMean>(std::move(design), GaussianMean{.sigma = sigma}, std::move(priors));
+  }
+  if (options.family == "logistic") return Glm<Logistic>(std::move(design), {}, std::move(priors));
+  if (options.family == "probit") return Glm<Probit>(std::move(design), {}, std::move(priors));
+  if (options.family == "poisson") return Glm<Poisson>(std::move(design), {}, std::move(priors));
+  return Glm<Gaussian>(std::move(design), {}, std::move(priors));
+}
+
+void add_scale_note(const FitOptions& options, std::vector<std::string>& notes) {
+  if (options.scale == "sd")
+    notes.emplace_back("columns were divided by their standard deviations: coefficients and priors refer to the scaled columns");
+  if (options.scale == "standard")
+    notes.emplace_back(
+        "columns were centred and divided by their standard deviations: coefficients and priors refer to the scaled columns");
+}
+
+std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& names, const std::vector<ChainRecord>& records) {
+  // A chain that was interrupted earlier than another has fewer draws: compare what all have.
+  std::size_t draws = records.empty() ? 0 : records[0].size();
+  for (const ChainRecord& record : records) draws = std::min(draws, record.size());
+  std::vector<ParameterSummary> out;
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    std::vector<std::vector<double>> values;
+    std::vector<std::span<const double>> views;
+    for (const ChainRecord& record : records) values.push_back(record.parameter(j));
+    for (const auto& v : values) views.emplace_back(v.data(), draws);
+    out.push_back(summarise(names[j], views));
+  }
+  return out;
+}
+
+MethodAccount account_of(const FitOptions& options, const SampleOutcome& outcome, const std::vector<ChainRecord>& records) {
+  MethodAccount account;
+  account.name = options.method;
+  account.promise = outcome.promise;
+  double steps = 0, accepted = 0, rows = 0, noise = 0, finite = 0;
+  std::vector<double> sample;
+  for (const ChainRecord& record : records) {
+    const ChainAccount& a = record.account;
+    steps += static_cast<double>(a.steps);
+    accepted += static_cast<double>(a.accepted);
+    rows += static_cast<double>(a.rows_read);
+    noise += a.noise_sd_sum;
+    finite += static_cast<double>(a.steps - a.not_finite);
+    account.not_finite += a.not_finite;
+    for (const std::uint64_t r : a.rows_sample) sample.push_back(static_cast<double>(r));
+  }
+  account.acceptance = accepted / steps;
+  account.rows_per_step = rows / steps;
+  std::sort(sample.begin(), sample.end());
+  account.median_rows_per_step = sample.empty() ? std::nan("") : quantile(sample, 0.5);
+  account.noise_sd = finite > 0 ? noise / finite : 0;
+  return account;
+}
+
+void add_warnings(RunSummary& s) {
+  const bool wide = s.noise.verdict == NoiseReport::Verdict::inflated ||
+                    s.noise.verdict == NoiseReport::Verdict::not_the_posterior;
+  if (wide) s.warnings.push_back(s.noise.words);
+  std::string bad_rhat;
+  double worst = 0;
+  std::string few;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const ParameterSummary& p : s.parameters) {
+    if (p.rhat > 1.01 && p.rhat > worst) {
+      worst = p.rhat;
+      bad_rhat = p.name;
+    }
+    const double ess = std::min(p.ess_bulk, p.ess_tail);
+    if (ess < fewest) {
+      fewest = ess;
+      few = p.name;
+    }
+  }
+  if (worst > 0)
+    s.warnings.push_back(fmt::format("R-hat is {:.3f} for \"{}\": the chains have not mixed; more --warmup and --draws, "
+                                     "or another --proposal, may help.",
+                                     worst, bad_rhat));
+  if (fewest < 100 * static_cast<double>(s.chains))
+    s.warnings.push_back(fmt::format("only {:.0f} effective draws for \"{}\": below 100 a chain, means and intervals are "
+                                     "rough; take more --draws, or --thin, or another --proposal.",
+                                     fewest, few));
+  if (s.method.not_finite > 0)
+    s.warnings.push_back(fmt::format("{} proposals had no finite density and were rejected.", s.method.not_finite));
+}
+
+void prepare(FitOptions& options, const FitWatcher& watcher) {
+  check(options);
+  if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency());
+  if (!options.seed) {
+    std::random_device device;
+    options.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
+    // Small enough to type again, and to survive every JSON reader's doubles.
+    *options.seed %= std::uint64_t{1} << 31U;
+    if (watcher.note) watcher.note(fmt::format("seed {}", *options.seed));
+  }
+}
+
+struct Loaded {
+  AnyModel model;
+  DataFacts facts;
+  std::vector<std::string> notes;
+};
+
+Loaded load(const FitOptions& options, const Formula& formula, Table table) {
+  DesignOptions design_options;
+  design_options.scale = options.scale == "sd" ? Scale::sd : options.scale == "standard" ? Scale::standard : Scale::none;
+  design_options.missing = options.missing == "error" ? Missing::error : Missing::drop;
+  Design design = build_design(formula, std::move(table), design_options);
+  DataFacts facts{design.response, design.rows_in_file, design.rows, design.dropped};
+  std::vector<std::string> notes;
+  add_scale_note(options, notes);
+  AnyModel model = make_model(options, std::move(design), notes);
+  return {std::move(model), std::move(facts), std::move(notes)};
+}
+
+// `started` is when the fit began; `read_seconds` of it went into reading.
+FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watcher, Clock::time_point started,
+              double read_seconds, const CheckpointOptions& checkpoint, std::vector<ChainRecord> records) {
+  SampleJob job;
+  job.options = options;
+  job.chain = {.seed = *options.seed,
+               .chains = static_cast<std::size_t>(options.chains),
+               .warmup = static_cast<std::size_t>(options.warmup),
+               .draws = static_cast<std::size_t>(options.draws),
+               .thin = static_cast<std::size_t>(options.thin)};
+  job.threads = static_cast<std::size_t>(options.threads);
+  job.watcher = &watcher;
+  job.checkpoint = checkpoint;
+
+  FitResult result;
+  RunSummary& s = result.summary;
+  const SampleOutcome outcome = std::visit(
+      [&](const auto& model) {
+        result.names = model.names();
+        return sample(model, job, records);
+      },
+      loaded.model);
+  result.chains = std::move(records);
+
+  s.chains = result.chains.size();
+  s.draws = static_cast<std::uint64_t>(options.draws);
+  for (const ChainRecord& record : result.chains) {
+    s.draws = std::min<std::uint64_t>(s.draws, record.size());
+    s.interrupted = s.interrupted || record.iteration < job.chain.steps();
+  }
+  if (s.draws == 0) throw Interrupted();
+  s.title = fmt::format("{} model of {}, {} rows, {} parameter{}", options.family, loaded.facts.response,
+                        loaded.facts.used, result.names.size(), result.names.size() == 1 ? "" : "s");
+  s.notes = std::move(loaded.notes);
+  s.notes.insert(s.notes.end(), outcome.notes.begin(), outcome.notes.end());
+  s.notes.push_back(fmt::format("seed {}", *options.seed));
+  if (loaded.facts.dropped > 0)
+    s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped", loaded.facts.dropped, loaded.facts.rows));
+  s.parameters = summarise_all(result.names, result.chains);
+  s.method = account_of(options, outcome, result.chains);
+  s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd);
+  s.data = {loaded.facts.rows, loaded.facts.used, loaded.facts.dropped};
+  s.passes = outcome.passes;
+  add_warnings(s);
+  s.seconds = {read_seconds, outcome.mode_seconds, outcome.sample_seconds, seconds_since(started)};
+  return result;
+}
+
+}  // namespace
+
+FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
+  const auto started = Clock::now();
+  FitOptions options = given;
+  std::optional<RunDirectory> directory;
+  if (options.resume) {
+    directory = RunDirectory::open(options.out);
+    const FitOptions kept = directory->options();
+    if (!options.seed) options.seed = kept.seed;
+    if (!options.data.empty() && options_to_json(options) != options_to_json(kept))
+      throw UsageError(fmt::format("--resume: these are not the options of the run in {}; leave them out, as all is "
+                                   "taken from its run.json: mlo fit --resume --out {}",
+                                   options.out, options.out));
+    options = kept;
+    options.threads = given.threads;
+    options.resume = true;
+  }
+  prepare(options, watcher);
+  if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);
+
+  const auto show = [&](double share) {
+    if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
+    if (watcher.phase) watcher.phase("reading " + options.data, share);
+  };
+  CsvReader reader(options.data);
+  const Formula formula = parse_formula(options.formula, reader.header());
+  const std::vector<std::string> wanted = formula.columns();
+  Table table = reader.read(wanted, show);
+  Loaded loaded = load(options, formula, std::move(table));
+  const double read_seconds = seconds_since(started);
+
+  CheckpointOptions checkpoint;
+  std::vector<ChainRecord> records;
+  if (directory) {
+    if (options.resume && directory->fingerprint() != reader.fingerprint())
+      throw DataError(options.data, fmt::format("has changed since the run in {} began; it cannot be continued", options.out));
+    const std::uint64_t key = run_key(options, reader.fingerprint());
+    if (options.resume) {
+      if (directory->status() == "finished")
+        throw UsageError(fmt::format("--resume: the run in {} is finished; show it with: mlo summary {}", options.out, options.out));
+      records = directory->read_checkpoints(static_cast<std::size_t>(options.chains), key);
+    }
+    directory->begin(options, reader.fingerprint());
+    checkpoint = directory->checkpoints(key);
+  }
+  FitResult result = run(options, std::move(loaded), watcher, started, read_seconds, checkpoint, std::move(records));
+  if (directory) directory->finish(options, reader.fingerprint(), result);
+  return result;
+}
+
+FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
+  const auto started = Clock::now();
+  FitOptions options = given;
+  prepare(options, watcher);
+  std::vector<std::string> header;
+  for (const Column& column : table.columns) header.push_back(column.name);
+  const Formula formula = parse_formula(options.formula, header);
+  Loaded loaded = load(options, formula, std::move(table));
+  return run(options, std::move(loaded), watcher, started, seconds_since(started), {}, {});
+}
+
+const char* version() { return MLO_VERSION; }
+
+}  // namespace mlo

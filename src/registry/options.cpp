@@ -1,0 +1,149 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/registry/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/model/prior.hpp"
+
+namespace mlo {
+namespace {
+
+constexpr std::array<FamilyEntry, 6> family_table{{
+    {"gaussian", "any number", "coefficients and sigma"},
+    {"gaussian-mean", "any number; sigma known (--known-sigma)", "mu, or coefficients if there are columns"},
+    {"gaussian-precision", "any number; mean known (--known-mean); formula y ~ 1", "tau = 1 / variance"},
+    {"logistic", "0 or 1", "coefficients (log odds)"},
+    {"probit", "0 or 1", "coefficients"},
+    {"poisson", "counts 0, 1, 2, ...", "coefficients (log rate)"},
+}};
+
+constexpr std::array<MethodEntry, 4> method_table{{
+    {"full", Promise::exact, "Metropolis-Hastings on all rows", "n", "any model",
+     "the posterior, up to Monte Carlo error", "paper, Algorithm 1"},
+    {"uniform", Promise::approximate, "a uniform subsample each step, without replacement", "--subsample-size r",
+     "any model", "means usable, intervals too wide: 4 to 50 times on the paper's examples",
+     "paper, section 2.2; its baseline"},
+    {"mlo", Promise::approximate, "a subsample with most-likely-optimal probabilities each step",
+     "--subsample-size r", "any model with a finite maximum-likelihood fit",
+     "means usable, intervals too wide: 5 to 50 times on the paper's examples", "paper, Algorithm 2"},
+    {"mlo-adaptive", Promise::approximate, "as mlo; a pilot subsample says how many rows a step needs",
+     "--subsample-size up to --max-subsample-size", "any model with a finite maximum-likelihood fit",
+     "means usable, intervals too wide: 5 to 12 times on the paper's examples", "paper, Algorithm 3"},
+}};
+
+template <std::size_t n>
+void one_of(std::string_view option, const std::string& value, const std::array<std::string_view, n>& allowed) {
+  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
+    throw UsageError(fmt::format("{} must be one of {} (got \"{}\")", option, fmt::join(allowed, ", "), value));
+}
+
+void at_least(std::string_view option, std::int64_t value, std::int64_t least) {
+  if (value < least) throw UsageError(fmt::format("{} must be at least {} (got {})", option, least, value));
+}
+
+template <class T>
+void meaningless(const std::optional<T>& given, std::string_view option, const std::string& why) {
+  if (given) throw UsageError(fmt::format("{} has no meaning {}", option, why));
+}
+
+template <class Table>
+std::string names_of(const Table& table) {
+  std::string out;
+  for (const auto& entry : table) out += fmt::format("{}{}", out.empty() ? "" : ", ", entry.name);
+  return out;
+}
+
+void check_method_options(const FitOptions& o) {
+  const bool subsampled = o.method != "full";
+  const std::string with_method = fmt::format("with --method {}", o.method);
+  if (!subsampled) {
+    meaningless(o.subsample_size, "--subsample-size", with_method);
+    meaningless(o.weights, "--weights", with_method);
+    meaningless(o.weights_at, "--weights-at", with_method);
+    meaningless(o.uniform_share, "--uniform-share", with_method);
+    meaningless(o.replacement, "--replacement", with_method);
+  }
+  if (o.method != "mlo-adaptive") {
+    meaningless(o.max_subsample_size, "--max-subsample-size", with_method);
+    meaningless(o.delta, "--delta", with_method);
+  }
+  if (o.weights) one_of<3>("--weights", *o.weights, {"uniform", "mlo", "score"});
+  if (o.replacement) one_of<2>("--replacement", *o.replacement, {"yes", "no"});
+  const std::string weights = o.weights.value_or(o.method == "uniform" ? "uniform" : "mlo");
+  if (o.method == "uniform" && weights != "uniform")
+    throw UsageError(fmt::format("--method uniform has uniform weights; for --weights {} use --method mlo", weights));
+  if (weights == "uniform") {
+    meaningless(o.weights_at, "--weights-at", "with uniform weights");
+    meaningless(o.uniform_share, "--uniform-share", "with uniform weights");
+  } else if (o.replacement == "no") {
+    throw UsageError(fmt::format("--replacement no needs uniform weights: rows drawn with the unequal probabilities of "
+                                 "--weights {} are drawn with replacement, or the estimate is biased",
+                                 weights));
+  }
+  if (o.uniform_share && !(*o.uniform_share >= 0 && *o.uniform_share <= 1))
+    throw UsageError(fmt::format("--uniform-share must be between 0 and 1 (got {})", *o.uniform_share));
+  if (o.delta && !(*o.delta > 0 && *o.delta < 1))
+    throw UsageError(fmt::format("--delta must be between 0 and 1, exclusive (got {})", *o.delta));
+}
+
+void check_proposal_options(const FitOptions& o) {
+  if (o.proposal) one_of<3>("--proposal", *o.proposal, {"laplace", "random-walk", "adaptive"});
+  if (o.proposal_shape) one_of<2>("--proposal-shape", *o.proposal_shape, {"laplace", "identity"});
+  const std::string proposal = o.proposal.value_or(o.method == "full" ? "laplace" : "random-walk");
+  if (o.proposal_scale && !(*o.proposal_scale > 0 && std::isfinite(*o.proposal_scale)))
+    throw UsageError(fmt::format("--proposal-scale must be positive (got {})", *o.proposal_scale));
+  if (proposal == "laplace") {
+    meaningless(o.proposal_shape, "--proposal-shape", "with --proposal laplace, which has the shape of the Laplace fit");
+    if (o.proposal_scale && *o.proposal_scale > 1)
+      throw UsageError(fmt::format("--proposal-scale must be at most 1 with --proposal laplace, where 1 draws "
+                                   "independently from the Laplace fit (got {})",
+                                   *o.proposal_scale));
+  }
+  if (o.proposal_shape == "identity" && !o.proposal_scale)
+    throw UsageError("--proposal-shape identity needs --proposal-scale: the step's standard deviation, for every parameter");
+  one_of<2>("--start", o.start, {"laplace", "mode"});
+}
+
+}  // namespace
+
+std::span<const FamilyEntry> families() { return family_table; }
+std::span<const MethodEntry> methods() { return method_table; }
+std::string family_names() { return names_of(family_table); }
+std::string method_names() { return names_of(method_table); }
+
+void check(const FitOptions& o) {
+  const auto known = [](const auto& table, const std::string& name) {
+    return std::any_of(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
+  };
+  if (!known(family_table, o.family))
+    throw UsageError(fmt::format("--family must be one of {} (got \"{}\")", family_names(), o.family));
+  if (!known(method_table, o.method))
+    throw UsageError(fmt::format("--method must be one of {} (got \"{}\")", method_names(), o.method));
+  one_of<3>("--scale", o.scale, {"none", "sd", "standard"});
+  one_of<2>("--missing", o.missing, {"drop", "error"});
+  at_least("--chains", o.chains, 1);
+  at_least("--warmup", o.warmup, 0);
+  at_least("--draws", o.draws, 1);
+  at_least("--thin", o.thin, 1);
+  at_least("--threads", o.threads, 0);
+  check_method_options(o);
+  check_proposal_options(o);
+
+  const std::string with_family = fmt::format("with --family {}", o.family);
+  if (o.family != "gaussian-mean") meaningless(o.known_sigma, "--known-sigma", with_family);
+  if (o.family != "gaussian-precision") meaningless(o.known_mean, "--known-mean", with_family);
+  if (o.known_sigma && !(*o.known_sigma > 0 && std::isfinite(*o.known_sigma)))
+    throw UsageError(fmt::format("--known-sigma must be positive (got {})", *o.known_sigma));
+  if (o.known_mean && !std::isfinite(*o.known_mean))
+    throw UsageError(fmt::format("--known-mean must be a finite number (got {})", *o.known_mean));
+  if (o.prior) static_cast<void>(Prior::parse(*o.prior, "--prior"));
+  if (o.prior_intercept) static_cast<void>(Prior::parse(*o.prior_intercept, "--prior-intercept"));
+  for (const auto& [name, text] : o.prior_for) static_cast<void>(Prior::parse(text, "--prior-for " + name));
+}
+
+}  // namespace mlo

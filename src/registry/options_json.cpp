@@ -1,0 +1,87 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include <nlohmann/json.hpp>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/registry/options.hpp"
+
+namespace mlo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The one list of the options, walked in both directions.
+template <class Options, class Visit>
+void each_option(Options& o, const Visit& visit) {
+  visit("data", o.data);
+  visit("formula", o.formula);
+  visit("family", o.family);
+  visit("method", o.method);
+  visit("prior", o.prior);
+  visit("prior-intercept", o.prior_intercept);
+  visit("prior-for", o.prior_for);
+  visit("known-sigma", o.known_sigma);
+  visit("known-mean", o.known_mean);
+  visit("scale", o.scale);
+  visit("missing", o.missing);
+  visit("subsample-size", o.subsample_size);
+  visit("max-subsample-size", o.max_subsample_size);
+  visit("delta", o.delta);
+  visit("weights", o.weights);
+  visit("weights-at", o.weights_at);
+  visit("uniform-share", o.uniform_share);
+  visit("replacement", o.replacement);
+  visit("proposal", o.proposal);
+  visit("proposal-scale", o.proposal_scale);
+  visit("proposal-shape", o.proposal_shape);
+  visit("start", o.start);
+  visit("chains", o.chains);
+  visit("warmup", o.warmup);
+  visit("draws", o.draws);
+  visit("thin", o.thin);
+  visit("seed", o.seed);
+}
+
+struct ToJson {
+  Json& json;
+  template <class T>
+  void operator()(const char* name, const T& value) const {
+    json[name] = value;
+  }
+  template <class T>
+  void operator()(const char* name, const std::optional<T>& value) const {
+    json[name] = value ? Json(*value) : Json(nullptr);
+  }
+};
+
+struct FromJson {
+  const Json& json;
+  template <class T>
+  void operator()(const char* name, T& value) const {
+    value = json.at(name).get<T>();
+  }
+  template <class T>
+  void operator()(const char* name, std::optional<T>& value) const {
+    if (!json.at(name).is_null()) value = json.at(name).get<T>();
+  }
+};
+
+}  // namespace
+
+std::string options_to_json(const FitOptions& options) {
+  Json json;
+  each_option(options, ToJson{json});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+FitOptions options_from_json(const std::string& text, const std::string& file) {
+  FitOptions options;
+  try {
+    const Json json = Json::parse(text);
+    each_option(options, FromJson{json});
+  } catch (const Json::exception& e) {
+    throw DataError(file, std::string("not the options of a run of mlo: ") + e.what());
+  }
+  return options;
+}
+
+}  // namespace mlo

@@ -1,0 +1,161 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "registry/run_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
+#include "mlo/base/special.hpp"
+#include "mlo/report/stan_csv.hpp"
+
+namespace mlo {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Json parse_run_json(const std::string& file) {
+  try {
+    return Json::parse(read_file(file));
+  } catch (const Json::exception& e) {
+    throw DataError(file, std::string("not a run of mlo: ") + e.what());
+  }
+}
+
+template <class T>
+T field(const std::string& file, const char* name) {
+  try {
+    return parse_run_json(file).at(name).get<T>();
+  } catch (const Json::exception& e) {
+    throw DataError(file, std::string("not a run of mlo: ") + e.what());
+  }
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) {
+    if (!fs::is_directory(status)) throw DataError(path, "--out: a file of that name exists");
+    if (!fs::is_empty(path, error) || error) {
+      throw DataError(path, fs::exists(path + "/run.json")
+                                ? "--out: holds a run already; choose another directory, or continue it with --resume"
+                                : "--out: the directory exists and is not empty");
+    }
+  } else {
+    fs::create_directories(path, error);
+    if (error) throw DataError(path, "--out: cannot be made: " + error.message());
+  }
+  RunDirectory directory(path);
+  // Find out now, not after an hour of sampling, whether the directory can be written to.
+  try {
+    write_file(directory.file("run.json"), "{}\n");
+  } catch (const DataError& e) {
+    throw DataError(path, std::string("--out: not writable: ") + e.what());
+  }
+  std::remove(directory.file("run.json").c_str());
+  return directory;
+}
+
+RunDirectory RunDirectory::open(const std::string& path) {
+  if (!fs::exists(path)) throw DataError(path, "no such run directory");
+  if (!fs::is_directory(path)) throw DataError(path, "not a run directory but a file");
+  if (!fs::exists(path + "/run.json")) throw DataError(path, "not a run of mlo: it has no run.json");
+  return RunDirectory(path);
+}
+
+FitOptions RunDirectory::options() const {
+  const std::string name = file("run.json");
+  FitOptions options = options_from_json(field<Json>(name, "options").dump(), name);
+  options.out = path_;
+  return options;
+}
+
+std::string RunDirectory::status() const { return field<std::string>(file("run.json"), "status"); }
+
+std::uint64_t RunDirectory::fingerprint() const {
+  return std::stoull(field<std::string>(file("run.json"), "data_fingerprint"), nullptr, 16);
+}
+
+std::string RunDirectory::summary_json() const {
+  const Json summary = field<Json>(file("run.json"), "summary");
+  if (summary.is_null())
+    throw DataError(path_, fmt::format("this run is not finished; continue it with: mlo fit --resume --out {}", path_));
+  return summary.dump();
+}
+
+void RunDirectory::begin(const FitOptions& options, std::uint64_t fingerprint) const {
+  write_run_json(options, fingerprint, "running", nullptr);
+}
+
+std::string RunDirectory::checkpoint_file(std::size_t chain) const {
+  return file(fmt::format("checkpoint-{}", chain + 1));
+}
+
+CheckpointOptions RunDirectory::checkpoints(std::uint64_t key) const {
+  CheckpointOptions options;
+  options.save = [*this, key](std::size_t chain, const ChainRecord& record) {
+    write_checkpoint(checkpoint_file(chain), record, key);
+  };
+  return options;
+}
+
+std::vector<ChainRecord> RunDirectory::read_checkpoints(std::size_t chains, std::uint64_t key) const {
+  std::vector<ChainRecord> records(chains);
+  for (std::size_t chain = 0; chain < chains; ++chain)
+    if (fs::exists(checkpoint_file(chain))) records[chain] = read_checkpoint(checkpoint_file(chain), key);
+  return records;
+}
+
+void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint, const FitResult& result) const {
+  for (std::size_t chain = 0; chain < result.chains.size(); ++chain) {
+    const StanCsvHeader header{.version = version(),
+                               .method = options.method,
+                               .family = options.family,
+                               .formula = options.formula,
+                               .data = options.data,
+                               .seed = options.seed.value_or(0),
+                               .chain = chain + 1,
+                               .warmup = static_cast<std::uint64_t>(options.warmup),
+                               .draws = static_cast<std::uint64_t>(options.draws),
+                               .thin = static_cast<std::uint64_t>(options.thin),
+                               .names = result.names};
+    write_file(file(fmt::format("draws-{}.csv", chain + 1)), stan_csv(header, result.chains[chain]));
+  }
+  write_file(file("summary.csv"), as_csv(result.summary.parameters));
+  write_run_json(options, fingerprint, result.summary.interrupted ? "interrupted" : "finished", &result);
+  if (!result.summary.interrupted)
+    for (std::size_t chain = 0; chain < result.chains.size(); ++chain) std::remove(checkpoint_file(chain).c_str());
+}
+
+void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t fingerprint, const std::string& status,
+                                  const FitResult* result) const {
+  Json json;
+  json["mlo"] = version();
+  json["status"] = status;
+  json["options"] = Json::parse(options_to_json(options));
+  json["simd"] = simd_target();
+  json["data_fingerprint"] = fmt::format("{:016x}", fingerprint);
+  json["summary"] = nullptr;
+  if (result != nullptr) {
+    json["terms"] = Json::object();
+    for (std::size_t j = 0; j < result->names.size(); ++j)
+      json["terms"][fmt::format("theta.{}", j + 1)] = result->names[j];
+    json["summary"] = Json::parse(as_json(result->summary));
+  }
+  write_file(file("run.json"), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::uint64_t run_key(const FitOptions& options, std::uint64_t fingerprint) {
+  std::uint64_t h = 0xcbf29ce484222325 ^ fingerprint;
+  for (const char c : options_to_json(options) + version() + simd_target())
+    h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return h;
+}
+
+}  // namespace mlo

@@ -1,0 +1,185 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The body of sample(): included by one small .cpp a model, so that they compile side by side.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/full.hpp"
+#include "mlo/kernel/proposal.hpp"
+#include "mlo/kernel/subsampled.hpp"
+#include "mlo/model/mode.hpp"
+#include "mlo/subsample/row_source.hpp"
+#include "mlo/subsample/weights.hpp"
+#include "registry/sample.hpp"
+
+namespace mlo {
+namespace detail {
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+[[nodiscard]] std::vector<double> numbers(const std::string& list, const std::string& option, std::size_t wanted);
+
+struct SubsampleSizes {
+  std::size_t size, max;
+};
+// The sizes the user gave, or defaults, checked against the number of rows.
+[[nodiscard]] SubsampleSizes subsample_sizes(const FitOptions& options, std::size_t rows);
+
+// A proposal's factor F of theta' = theta + F z, in working coordinates.
+template <class M>
+Eigen::MatrixXd walk_factor(const M& model, const Laplace& laplace, const FitOptions& options) {
+  const auto p = static_cast<Eigen::Index>(model.dim());
+  const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(p, p);
+  if (options.proposal_shape == "identity")
+    return model.user_jacobian(params(laplace.mode)).inverse() * (*options.proposal_scale);
+  const double scale = options.proposal_scale.value_or(2.38 / std::sqrt(static_cast<double>(p)));
+  return scale * laplace.cholesky.transpose().template triangularView<Eigen::Upper>().solve(identity);
+}
+
+// theta at which the weights are taken, in working coordinates.
+template <class M>
+Eigen::VectorXd weights_point(const M& model, ThreadPool& pool, const FitOptions& options, const Mode& map,
+                              SampleOutcome& outcome) {
+  const std::string at = options.weights_at.value_or("mle");
+  if (at == "map") return map.theta;
+  if (at == "mle") {
+    const Mode mle = find_mode(model, pool, {.of = ModeOf::likelihood}, &map);
+    outcome.passes += mle.passes;
+    return mle.theta;
+  }
+  const std::vector<double> user = numbers(at, "--weights-at", model.dim());
+  Eigen::VectorXd theta(static_cast<Eigen::Index>(model.dim()));
+  model.to_working(user, {theta.data(), model.dim()});
+  if (!std::isfinite(model.log_prior(params(theta))))
+    throw UsageError(fmt::format("--weights-at \"{}\": the prior density is 0 there", at));
+  return theta;
+}
+
+template <class M>
+WeightedRows weighted_rows(const M& model, ThreadPool& pool, const FitOptions& options, const Mode& map,
+                           SampleOutcome& outcome) {
+  const std::string scheme = options.weights.value_or(options.method == "uniform" ? "uniform" : "mlo");
+  if (scheme == "uniform") {
+    outcome.notes.emplace_back("rows drawn uniformly, with replacement");
+    return WeightedRows(std::vector<double>(model.rows(), 1.0));
+  }
+  const double share = options.uniform_share.value_or(1e-3);
+  const Eigen::VectorXd theta = weights_point(model, pool, options, map, outcome);
+  outcome.passes += 1;
+  outcome.notes.push_back(fmt::format("rows drawn with {} weights at {}, of which a share of {} uniform", scheme,
+                                      options.weights_at ? "\"" + *options.weights_at + "\"" : "the MLE", share));
+  return WeightedRows(subsampling_probabilities(model, pool, scheme == "mlo" ? Weights::mlo : Weights::score,
+                                                params(theta), map.information, share));
+}
+
+// Chains start from the Laplace fit, a little overdispersed so that R-hat has something to see; or at its mode.
+inline Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
+                                std::size_t chain) {
+  if (options.start == "mode") return laplace.mode;
+  constexpr double overdispersion = 1.5;
+  Stream stream({.seed = seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
+  Eigen::VectorXd v(laplace.mode.size());
+  normals(stream, {v.data(), static_cast<std::size_t>(v.size())});
+  return laplace.from_white(overdispersion * v);
+}
+
+}  // namespace detail
+
+template <class M>
+SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainRecord>& records) {
+  const FitOptions& options = job.options;
+  const FitWatcher& watcher = *job.watcher;
+  SampleOutcome outcome;
+  const auto mode_start = detail::Clock::now();
+  if (watcher.phase) watcher.phase("finding the mode", 0);
+  ThreadPool pool(job.threads);
+  const auto sizes = detail::subsample_sizes(options, model.rows());
+  const Mode map = find_mode(model, pool);
+  outcome.passes += map.passes;
+  const Laplace laplace(map.theta, map.information);
+  const Eigen::MatrixXd jacobian = model.user_jacobian(params(map.theta));
+  const Eigen::MatrixXd covariance = jacobian * laplace.covariance() * jacobian.transpose();
+  for (Eigen::Index j = 0; j < covariance.rows(); ++j) outcome.laplace_sd.push_back(std::sqrt(covariance(j, j)));
+
+  const bool subsampled = options.method != "full";
+  const bool without_replacement =
+      options.method == "uniform" ? options.replacement != "yes" : options.replacement == "no";
+  std::shared_ptr<const WeightedRows> weighted;
+  if (subsampled && !without_replacement)
+    weighted = std::make_shared<const WeightedRows>(detail::weighted_rows(model, pool, options, map, outcome));
+  if (subsampled && without_replacement) outcome.notes.emplace_back("rows drawn uniformly, without replacement");
+  outcome.mode_seconds = detail::seconds_since(mode_start);
+  if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
+
+  RunControl control(job.chain.chains, watcher.interrupt);
+  const auto run = [&](const auto& make_kernel) {
+    const auto sample_start = detail::Clock::now();
+    if (watcher.sampling) watcher.sampling(control, job.chain);
+    const auto finish = [&] {
+      if (watcher.sampled) watcher.sampled();
+      outcome.sample_seconds = detail::seconds_since(sample_start);
+    };
+    try {
+      run_chains(model, job.threads, job.chain, records, control, job.checkpoint, make_kernel,
+                 [&](std::size_t chain) { return detail::start_of(laplace, options, job.chain.seed, chain); });
+    } catch (...) {
+      finish();
+      throw;
+    }
+    finish();
+  };
+  // Type erasure, once a run: from here on every call is static.
+  const auto with_rule = [&](const auto& proposal, const auto& source, const auto& rule) {
+    outcome.promise = rule.promise;
+    run([&](ThreadPool&) { return SubsampledKernel(model, proposal, source, rule); });
+  };
+  const auto with_source = [&](const auto& proposal, const auto& source) {
+    if (options.method == "mlo-adaptive") {
+      outcome.notes.push_back(fmt::format("{} to {} rows a step, delta {}", sizes.size, sizes.max,
+                                          options.delta.value_or(0.05)));
+      with_rule(proposal, source,
+                AdaptiveSize({.pilot = sizes.size, .max = sizes.max, .delta = options.delta.value_or(0.05)}));
+    } else {
+      outcome.notes.push_back(fmt::format("{} rows a step", sizes.size));
+      with_rule(proposal, source, FixedSize(sizes.size));
+    }
+  };
+  const auto with_proposal = [&](const auto& proposal) {
+    if (!subsampled) {
+      run([&](ThreadPool& chain_pool) { return FullKernel(model, proposal, chain_pool); });
+    } else if (without_replacement) {
+      with_source(proposal, WithoutReplacement(model.rows()));
+    } else {
+      with_source(proposal, WithReplacement(weighted));
+    }
+  };
+  const std::string proposal = options.proposal.value_or(subsampled ? "random-walk" : "laplace");
+  if (proposal == "laplace") {
+    outcome.notes.emplace_back("proposal: laplace (pCN around the Laplace fit)");
+    with_proposal(LaplaceProposal(laplace, {.step = options.proposal_scale.value_or(1.0)}));
+  } else {
+    const Eigen::MatrixXd factor = detail::walk_factor(model, laplace, options);
+    const double fallback = 2.38 / std::sqrt(static_cast<double>(model.dim()));
+    outcome.notes.push_back(fmt::format("proposal: {}, scale {:.3g}, {}", proposal,
+                                        options.proposal_scale.value_or(fallback),
+                                        options.proposal_shape == "identity" ? "the same for every parameter"
+                                                                             : "shaped like the Laplace fit"));
+    if (proposal == "random-walk") {
+      with_proposal(RandomWalkProposal(factor));
+    } else {
+      with_proposal(AdaptiveProposal(factor, options.proposal_scale.value_or(fallback)));
+    }
+  }
+  return outcome;
+}
+
+}  // namespace mlo

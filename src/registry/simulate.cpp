@@ -1,0 +1,115 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/registry/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/random.hpp"
+#include "mlo/registry/options.hpp"
+
+namespace mlo {
+namespace {
+
+enum class Law { gaussian, mean, precision, logistic, probit, poisson };
+
+Law law_of(const std::string& family) {
+  if (family == "gaussian") return Law::gaussian;
+  if (family == "gaussian-mean") return Law::mean;
+  if (family == "gaussian-precision") return Law::precision;
+  if (family == "logistic") return Law::logistic;
+  if (family == "probit") return Law::probit;
+  if (family == "poisson") return Law::poisson;
+  throw UsageError(fmt::format("simulate: the family must be one of {} (got \"{}\")", family_names(), family));
+}
+
+class Simulator {
+ public:
+  explicit Simulator(const SimulateOptions& options) : o_(options), law_(law_of(options.family)) {
+    if (o_.rows < 1) throw UsageError(fmt::format("--rows must be at least 1 (got {})", o_.rows));
+    if (o_.coefficients.empty()) throw UsageError("--coefficients needs at least one number");
+    if (!(std::abs(o_.correlation) < 1))
+      throw UsageError(fmt::format("--correlation must be between -1 and 1, exclusive (got {})", o_.correlation));
+    if (!(o_.sigma > 0)) throw UsageError(fmt::format("--sigma must be positive (got {})", o_.sigma));
+    if (!has_columns() && o_.coefficients.size() != 1)
+      throw UsageError(fmt::format("--coefficients: {} has one parameter (got {})", o_.family, o_.coefficients.size()));
+    if (law_ == Law::precision && !(o_.coefficients[0] > 0))
+      throw UsageError(fmt::format("--coefficients: tau must be positive (got {})", o_.coefficients[0]));
+    names_.emplace_back("y");
+    for (std::size_t j = 0; has_columns() && j < o_.coefficients.size(); ++j) names_.push_back(fmt::format("x{}", j + 1));
+  }
+
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+  // out: y, x1, ..., xp
+  void row(std::size_t i, std::vector<double>& out) const {
+    Stream stream({.seed = o_.seed, .chain = 0, .purpose = Purpose::simulate, .iteration = i});
+    out.resize(names_.size());
+    double eta = o_.intercept;
+    const double fresh = std::sqrt(1 - o_.correlation * o_.correlation);
+    for (std::size_t j = 1; j < out.size(); ++j) {
+      const double z = normal(stream);
+      out[j] = j == 1 ? z : o_.correlation * out[j - 1] + fresh * z;
+      eta += o_.coefficients[j - 1] * out[j];
+    }
+    out[0] = response(stream, eta);
+  }
+
+ private:
+  [[nodiscard]] bool has_columns() const { return law_ != Law::mean && law_ != Law::precision; }
+
+  [[nodiscard]] double response(Stream& stream, double eta) const {
+    switch (law_) {
+      case Law::gaussian: return eta + o_.sigma * normal(stream);
+      case Law::mean: return o_.coefficients[0] + o_.sigma * normal(stream);
+      case Law::precision: return normal(stream) / std::sqrt(o_.coefficients[0]);
+      case Law::logistic: return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+      case Law::probit: return normal(stream) < eta ? 1 : 0;
+      case Law::poisson: return static_cast<double>(poisson(stream, std::exp(eta)));
+    }
+    return 0;
+  }
+
+  SimulateOptions o_;
+  Law law_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Table simulate(const SimulateOptions& options) {
+  const Simulator simulator(options);
+  Table table;
+  table.file = "simulated data";
+  table.rows = static_cast<std::size_t>(options.rows);
+  for (const std::string& name : simulator.names()) {
+    table.columns.push_back({name, std::vector<double>(table.rows)});
+  }
+  std::vector<double> row;
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    simulator.row(i, row);
+    for (std::size_t j = 0; j < row.size(); ++j) table.columns[j].values[i] = row[j];
+  }
+  return table;
+}
+
+void simulate_csv(const SimulateOptions& options, const std::function<void(std::string_view)>& write) {
+  const Simulator simulator(options);
+  std::string text = fmt::format("{}\n", fmt::join(simulator.names(), ","));
+  std::vector<double> row;
+  constexpr std::size_t piece = 1 << 20;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(options.rows); ++i) {
+    simulator.row(i, row);
+    for (std::size_t j = 0; j < row.size(); ++j) fmt::format_to(std::back_inserter(text), "{}{}", j == 0 ? "" : ",", row[j]);
+    text += '\n';
+    if (text.size() > piece) {
+      write(text);
+      text.clear();
+    }
+  }
+  write(text);
+}
+
+}  // namespace mlo

@@ -1,0 +1,133 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/report/run_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlo {
+namespace {
+
+// As many digits as the Monte Carlo error supports: two significant digits of it, at least two of the value.
+std::string number(double value, double error) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  int decimals = 3;
+  if (std::isfinite(error) && error > 0) decimals = 1 - static_cast<int>(std::floor(std::log10(error)));
+  decimals = std::clamp(decimals, 0, 8);
+  const double size = std::abs(value);
+  if (size >= 1e7 || (size > 0 && size < 1e-5)) return fmt::format("{:.4g}", value);
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  return fmt::format("{:.2g}", value);
+}
+
+struct Cells {
+  std::vector<std::vector<std::string>> rows;
+  [[nodiscard]] std::string text() const {
+    std::vector<std::size_t> width;
+    for (const auto& row : rows)
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        if (width.size() <= k) width.push_back(0);
+        width[k] = std::max(width[k], row[k].size());
+      }
+    std::string out;
+    for (const auto& row : rows) {
+      for (std::size_t k = 0; k < row.size(); ++k)
+        out += k == 0 ? fmt::format("{:<{}}", row[k], width[k]) : fmt::format("  {:>{}}", row[k], width[k]);
+      out += '\n';
+    }
+    return out;
+  }
+};
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+// Long sentences for a terminal.
+std::string wrap(const std::string& text, std::size_t indent) {
+  constexpr std::size_t width = 100;
+  std::string out;
+  std::size_t column = indent;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (column > indent && column + 1 + length > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out.append(text, at, length);
+    column += length;
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string promise_name(Promise promise) {
+  switch (promise) {
+    case Promise::exact: return "exact";
+    case Promise::bounded_error: return "bounded error";
+    case Promise::approximate: return "approximate";
+  }
+  return {};
+}
+
+std::string as_table(const RunSummary& s) {
+  std::string out = s.title + '\n';
+  for (const std::string& note : s.notes) out += "  " + wrap(note, 4) + '\n';
+  if (s.interrupted)
+    out += fmt::format("  INTERRUPTED: the table shows the {} draws a chain that were made.\n", s.draws);
+  out += '\n';
+
+  const bool noisy = s.noise.verdict != NoiseReport::Verdict::none;
+  Cells cells;
+  cells.rows.push_back({"parameter", "mean", "sd", "mcse", "hpd 2.5%", "hpd 97.5%", "median", "ess bulk", "ess tail", "rhat"});
+  if (noisy) cells.rows[0].insert(cells.rows[0].begin() + 3, {"laplace sd", "ratio"});
+  for (std::size_t j = 0; j < s.parameters.size(); ++j) {
+    const ParameterSummary& p = s.parameters[j];
+    // Digits by the posterior's own scale: a hundredth of its sd, or two digits of the error where that is coarser.
+    const double digit = std::max(p.mcse_mean, p.sd / 100);
+    std::vector<std::string> row{p.name, number(p.mean, digit), short_number(p.sd), short_number(p.mcse_mean),
+                                 number(p.hpd_low, digit), number(p.hpd_high, digit), number(p.median, digit),
+                                 fmt::format("{:.0f}", p.ess_bulk), fmt::format("{:.0f}", p.ess_tail),
+                                 fmt::format("{:.3f}", p.rhat)};
+    if (noisy)
+      row.insert(row.begin() + 3, {short_number(s.noise.laplace_sd[j]), short_number(s.noise.sd_ratio[j])});
+    cells.rows.push_back(std::move(row));
+  }
+  out += cells.text();
+
+  out += fmt::format("\nmethod {} ({}): acceptance {:.3f}, {:.6g} of {} rows read a step", s.method.name,
+                     promise_name(s.method.promise), s.method.acceptance, s.method.rows_per_step, s.data.used);
+  if (noisy) out += fmt::format(" (median {:.6g}), noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
+  out += fmt::format("\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n",
+                     s.chains, s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);
+  for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrap(warning, 2) + '\n';
+  return out;
+}
+
+std::string as_csv(const std::vector<ParameterSummary>& parameters) {
+  std::string out =
+      "parameter,mean,sd,mcse_mean,hpd_2.5,hpd_97.5,median,q5,q95,ess_bulk,ess_tail,rhat\n";
+  for (const ParameterSummary& p : parameters)
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(p.name), p.mean, p.sd, p.mcse_mean, p.hpd_low,
+                       p.hpd_high, p.median, p.q5, p.q95, p.ess_bulk, p.ess_tail, p.rhat);
+  return out;
+}
+
+}  // namespace mlo

@@ -1,0 +1,279 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Every test runs on each instruction set this machine has. The reference is long double, whose 64-bit
+// significand leaves its own error below 0.001 ULP of a double.
+#include "mlo/base/special.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSmallestNormal = std::numeric_limits<double>::min();
+constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+using Array = void (*)(std::span<const double>, std::span<double>) noexcept;
+using Reference = long double (*)(long double);
+
+long double exp_reference(long double x) { return std::exp(x); }
+long double log_reference(long double x) { return std::log(x); }
+long double softplus_reference(long double x) {
+  return std::max(x, 0.0L) + std::log1p(std::exp(-std::abs(x)));
+}
+long double sigmoid_reference(long double x) {
+  const long double t = std::exp(-std::abs(x));
+  return (x < 0 ? t : 1) / (1 + t);
+}
+
+// |got - expected| in spacings of the doubles at expected; 0 where both are the same infinity.
+double ulps(double got, long double expected) {
+  const double nearest = static_cast<double>(expected);
+  if (std::isinf(nearest) || std::isinf(got)) return got == nearest ? 0 : kInf;
+  const int exponent = std::abs(nearest) < kSmallestNormal ? -1022 : std::ilogb(nearest);
+  return static_cast<double>(std::abs(got - expected) / std::ldexp(1.0L, exponent - 52));
+}
+
+std::vector<double> values_of(Array f, const std::vector<double>& x) {
+  std::vector<double> out(x.size());
+  f(x, out);
+  return out;
+}
+
+double value_of(Array f, double x) { return values_of(f, std::vector<double>{x}).front(); }
+
+void expect_within(double bound, Array f, Reference reference, const std::vector<double>& x) {
+  const std::vector<double> out = values_of(f, x);
+  double worst = 0;
+  double at = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error = ulps(out[i], reference(x[i]));
+    if (!(error <= worst)) {
+      worst = error;
+      at = x[i];
+    }
+  }
+  EXPECT_LE(worst, bound) << "at " << at;
+}
+
+void append_uniform(std::vector<double>& x, double low, double high, int count) {
+  std::mt19937_64 generator(x.size() + 1);
+  std::uniform_real_distribution<double> uniform(low, high);
+  for (int k = 0; k < count; ++k) x.push_back(uniform(generator));
+}
+
+// Every exponent and sign there is.
+void append_bit_patterns(std::vector<double>& x, int count) {
+  std::mt19937_64 generator(x.size() + 1);
+  while (count > 0) {
+    const double v = std::bit_cast<double>(generator());
+    if (!std::isfinite(v)) continue;
+    x.push_back(v);
+    --count;
+  }
+}
+
+std::vector<double> arguments() {
+  std::vector<double> x = {0.0,
+                           -0.0,
+                           kSmallest,
+                           -kSmallest,
+                           kSmallestNormal,
+                           -kSmallestNormal,
+                           kLargest,
+                           -kLargest,
+                           709.78271289,
+                           709.782712893384,
+                           709.7827128934,
+                           710.0,
+                           -708.3964,
+                           -745.0,
+                           -745.133219101,
+                           -745.13321911,
+                           -746.0,
+                           -1e308,
+                           0x1p-1074L,
+                           36.7,
+                           -36.7,
+                           37.5,
+                           -37.5,
+                           1e308};
+  // Where the reduction switches to the next power of two, and the neighbours.
+  for (int k = -1076; k <= 1025; ++k) {
+    const double edge = (k + 0.5) * 0.693147180559945309;
+    x.insert(x.end(),
+             {std::nextafter(edge, -kInf), edge, std::nextafter(edge, kInf), k * 0.693147180559945309});
+  }
+  append_uniform(x, -1, 1, 200'000);
+  append_uniform(x, -1e-6, 1e-6, 20'000);
+  append_uniform(x, -40, 40, 300'000);
+  append_uniform(x, -750, 715, 200'000);
+  append_uniform(x, -746, -707, 50'000);
+  append_bit_patterns(x, 100'000);
+  return x;
+}
+
+std::vector<double> positive_arguments() {
+  std::vector<double> x = {kSmallest, 2 * kSmallest, kSmallestNormal, kLargest, 1.0, 0x1.6a09e667f3bcdp-1,
+                           2.0};
+  for (int k = -1074; k <= 1023; ++k) {
+    for (const double m : {1.0, std::sqrt(2.0)}) {
+      const double edge = std::ldexp(m, k);
+      x.insert(x.end(), {std::nextafter(edge, 0.0), edge, std::nextafter(edge, kInf)});
+    }
+  }
+  append_uniform(x, 0.5, 2, 300'000);
+  append_uniform(x, 1 - 1e-6, 1 + 1e-6, 50'000);
+  append_uniform(x, 0, 1000, 100'000);
+  append_uniform(x, 0, kSmallestNormal, 50'000);
+  append_bit_patterns(x, 100'000);
+  for (double& v : x) v = std::abs(v);
+  x.erase(std::remove(x.begin(), x.end(), 0.0), x.end());
+  return x;
+}
+
+class SpecialOnTarget : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { choose(GetParam()); }
+  void TearDown() override { choose(0); }  // 0: what the machine has
+
+ private:
+  static void choose(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST_P(SpecialOnTarget, NamesTheInstructionSet) {
+  EXPECT_STREQ(mlo::simd_target(), hwy::TargetName(GetParam()));
+}
+
+TEST_P(SpecialOnTarget, ExpIsWithinItsBound) { expect_within(1.25, mlo::exp, exp_reference, arguments()); }
+
+TEST_P(SpecialOnTarget, LogIsWithinItsBound) {
+  expect_within(1.0, mlo::log, log_reference, positive_arguments());
+}
+
+TEST_P(SpecialOnTarget, SoftplusIsWithinItsBound) {
+  expect_within(2.25, mlo::softplus, softplus_reference, arguments());
+}
+
+TEST_P(SpecialOnTarget, SigmoidIsWithinItsBound) {
+  expect_within(2.5, mlo::sigmoid, sigmoid_reference, arguments());
+}
+
+TEST_P(SpecialOnTarget, ExpHasItsLimits) {
+  EXPECT_EQ(value_of(mlo::exp, kInf), kInf);
+  EXPECT_EQ(value_of(mlo::exp, -kInf), 0.0);
+  EXPECT_EQ(value_of(mlo::exp, 0.0), 1.0);
+  EXPECT_TRUE(std::isnan(value_of(mlo::exp, kNaN)));
+}
+
+TEST_P(SpecialOnTarget, LogHasItsLimits) {
+  EXPECT_EQ(value_of(mlo::log, kInf), kInf);
+  EXPECT_EQ(value_of(mlo::log, 0.0), -kInf);
+  EXPECT_EQ(value_of(mlo::log, -0.0), -kInf);
+  EXPECT_EQ(value_of(mlo::log, 1.0), 0.0);
+  for (const double x : {-kSmallest, -1.0, -kLargest, -kInf, kNaN}) {
+    EXPECT_TRUE(std::isnan(value_of(mlo::log, x))) << x;
+  }
+}
+
+TEST_P(SpecialOnTarget, SoftplusHasItsLimits) {
+  EXPECT_EQ(value_of(mlo::softplus, kInf), kInf);
+  EXPECT_EQ(value_of(mlo::softplus, -kInf), 0.0);
+  EXPECT_EQ(value_of(mlo::softplus, kLargest), kLargest);
+  EXPECT_TRUE(std::isnan(value_of(mlo::softplus, kNaN)));
+  EXPECT_TRUE(std::isnan(value_of(mlo::softplus, -kNaN)));
+}
+
+TEST_P(SpecialOnTarget, SigmoidHasItsLimits) {
+  EXPECT_EQ(value_of(mlo::sigmoid, kInf), 1.0);
+  EXPECT_EQ(value_of(mlo::sigmoid, -kInf), 0.0);
+  EXPECT_EQ(value_of(mlo::sigmoid, 0.0), 0.5);
+  EXPECT_TRUE(std::isnan(value_of(mlo::sigmoid, kNaN)));
+}
+
+// A NaN or an infinity in one lane leaves its neighbours alone; neither position nor length changes a bit;
+// nothing is written past the end; out may be x itself.
+TEST_P(SpecialOnTarget, AnElementDoesNotDependOnItsPlaceOrNeighbours) {
+  std::vector<double> values = {0.3, -2.5, kNaN, 40.0, -700.0, kInf, 1e-310, 0.0, -kInf};
+  append_uniform(values, -5, 5, 40);
+  for (const Array f : {Array{mlo::exp}, Array{mlo::log}, Array{mlo::softplus}, Array{mlo::sigmoid}}) {
+    for (std::size_t first = 0; first < 9; ++first) {
+      for (std::size_t length = 0; length <= 17; ++length) {
+        std::vector<double> x(values.begin() + static_cast<std::ptrdiff_t>(first),
+                              values.begin() + static_cast<std::ptrdiff_t>(first + length + 1));
+        const double guard = x.back();
+        f(std::span(x).first(length), std::span(x).first(length));
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(x.back()), std::bit_cast<std::uint64_t>(guard));
+        for (std::size_t i = 0; i < length; ++i) {
+          const double alone = value_of(f, values[first + i]);
+          EXPECT_TRUE(x[i] == alone || (std::isnan(x[i]) && std::isnan(alone))) << values[first + i];
+        }
+      }
+    }
+  }
+}
+
+void expect_sum(const std::vector<double>& x) {
+  long double expected = 0;
+  for (const double v : x) expected += softplus_reference(v);
+  EXPECT_LE(std::abs(mlo::sum_softplus(x) - expected), 1e-14L * expected) << x.size();
+}
+
+TEST_P(SpecialOnTarget, SumSoftplusIsWithinItsBoundForEveryLength) {
+  std::vector<double> values;
+  append_uniform(values, -8, 8, 600);
+  for (std::size_t n = 0; n <= values.size(); ++n) {
+    expect_sum({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)});
+  }
+}
+
+// Far below zero 1 + e^x is 1 and only e^x counts; far above only x does. Long sums must not drift.
+TEST_P(SpecialOnTarget, SumSoftplusIsWithinItsBoundOnEveryScaleAndForLongArrays) {
+  for (const double centre : {-700.0, -300.0, -40.0, -20.0, -5.0, 0.0, 5.0, 40.0, 1e6, 1e300}) {
+    SCOPED_TRACE(centre);
+    std::vector<double> x;
+    append_uniform(x, centre - 1, centre + 1, 1001);
+    expect_sum(x);
+  }
+  std::vector<double> mixed;
+  for (const double scale : {1e-3, 1.0, 30.0, 600.0}) append_uniform(mixed, -scale, scale, 5000);
+  expect_sum(mixed);
+  std::vector<double> with_a_giant;
+  append_uniform(with_a_giant, -600, -20, 1000);
+  with_a_giant.push_back(1e15);
+  append_uniform(with_a_giant, 0, 1, 1000);
+  expect_sum(with_a_giant);
+  std::vector<double> a_million;
+  append_uniform(a_million, -3, 3, 1'000'000);
+  expect_sum(a_million);
+}
+
+TEST_P(SpecialOnTarget, SumSoftplusHasItsLimits) {
+  EXPECT_EQ(mlo::sum_softplus({}), 0.0);
+  EXPECT_EQ(mlo::sum_softplus(std::vector<double>(100, -kInf)), 0.0);
+  for (const std::size_t place : {0, 70, 299}) {
+    std::vector<double> x(300, 0.5);
+    x[place] = kInf;
+    EXPECT_EQ(mlo::sum_softplus(x), kInf);
+    x[place] = kNaN;
+    EXPECT_TRUE(std::isnan(mlo::sum_softplus(x)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SpecialOnTarget, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
+}  // namespace

@@ -1,0 +1,50 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Small data sets with known laws, made in memory.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mlo/base/random.hpp"
+#include "mlo/data/design.hpp"
+#include "mlo/data/formula.hpp"
+#include "mlo/data/table.hpp"
+
+namespace mlo::testing {
+
+inline Design design_of(Table table, const std::string& formula, DesignOptions options = {}) {
+  std::vector<std::string> header;
+  for (const Column& column : table.columns) header.push_back(column.name);
+  return build_design(parse_formula(formula, header), std::move(table), options);
+}
+
+// Columns x1..xp standard normal, y = draw(stream, eta) with eta = intercept + sum beta_j x_j.
+inline Table regression_table(std::size_t rows, double intercept, const std::vector<double>& beta, std::uint64_t seed,
+                              const std::function<double(Stream&, double)>& draw) {
+  Table table;
+  table.file = "test";
+  table.rows = rows;
+  table.columns.push_back({"y", std::vector<double>(rows)});
+  for (std::size_t j = 0; j < beta.size(); ++j)
+    table.columns.push_back({"x" + std::to_string(j + 1), std::vector<double>(rows)});
+  for (std::size_t i = 0; i < rows; ++i) {
+    Stream stream({.seed = seed, .chain = 0, .purpose = Purpose::simulate, .iteration = i});
+    double eta = intercept;
+    for (std::size_t j = 0; j < beta.size(); ++j) {
+      const double x = normal(stream);
+      table.columns[j + 1].values[i] = x;
+      eta += beta[j] * x;
+    }
+    table.columns[0].values[i] = draw(stream, eta);
+  }
+  return table;
+}
+
+inline double draw_logistic(Stream& stream, double eta) { return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0; }
+inline double draw_probit(Stream& stream, double eta) { return normal(stream) < eta ? 1 : 0; }
+inline double draw_poisson(Stream& stream, double eta) { return static_cast<double>(poisson(stream, std::exp(eta))); }
+inline double draw_gaussian(Stream& stream, double eta) { return eta + 1.5 * normal(stream); }
+
+}  // namespace mlo::testing
