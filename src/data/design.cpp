@@ -57,7 +57,7 @@ class Builder {
         columns_(table, names_),
         missing_(names_.size(), 0),
         moments_(formula.terms.size()),
-        block_(block_rows * formula.terms.size()),
+        block_(block_rows * (formula.terms.size() + 2)),
         factor_(block_rows) {}
 
   // Fills all but centre, scale and sd; x holds the columns as evaluated.
@@ -70,16 +70,15 @@ class Builder {
     design.intercept = formula_.intercept;
     design.rows_in_file = table_.rows;
     // Reserved for all rows, touched only for those that are kept.
-    design.x.reserve(table_.rows * design.dim + Design::row_padding);
-    design.y.reserve(table_.rows);
-    if (!formula_.offsets.empty()) design.offset.reserve(table_.rows);
+    design.has_offset = !formula_.offsets.empty();
+    design.stride = design.dim + (design.has_offset ? 2 : 1);
+    design.x.reserve(table_.rows * design.stride + Design::row_padding);
     for (std::size_t first = 0; first < table_.rows; first += block_rows) {
       add_block(design, first, std::min(block_rows, table_.rows - first));
     }
-    design.rows = design.y.size();
     design.dropped = table_.rows - design.rows;
     if (design.rows == 0) refuse_no_rows();
-    design.x.resize(design.rows * design.dim + Design::row_padding);
+    design.x.resize(design.rows * design.stride + Design::row_padding);
     return design;
   }
 
@@ -99,18 +98,15 @@ class Builder {
       return complete;
     };
 
-    const std::span<double> scratch = std::span(factor_).first(count);
-    evaluate(formula_.response, columns_, first, scratch);
-    const std::span<const double> y = keep(scratch);
-    design.y.insert(design.y.end(), y.begin(), y.end());
-    if (!formula_.offsets.empty()) {
-      const std::span<double> total = std::span(block_).first(count);
-      evaluate_offset(first, total);
-      const std::span<const double> offset = keep(total);
-      design.offset.insert(design.offset.end(), offset.begin(), offset.end());
+    const auto column_of = [&](std::size_t j) { return std::span(block_).subspan(j * block_rows, count); };
+    evaluate(formula_.response, columns_, first, column_of(design.dim));
+    keep(column_of(design.dim));
+    if (design.has_offset) {
+      evaluate_offset(first, column_of(design.dim + 1));
+      keep(column_of(design.dim + 1));
     }
     for (std::size_t j = 0; j < design.dim; ++j) {
-      const std::span<double> column = std::span(block_).subspan(j * block_rows, count);
+      const std::span<double> column = column_of(j);
       evaluate_term(formula_.terms[j], first, column);
       const std::span<const double> complete = keep(column);
       if (finite) moments_[j].add(complete);
@@ -118,11 +114,25 @@ class Builder {
     if (!finite) refuse_first_non_finite(first);
 
     const std::size_t start = design.x.size();
-    design.x.resize(start + kept_.size() * design.dim);
-    for (std::size_t j = 0; j < design.dim; ++j) {
+    design.x.resize(start + kept_.size() * design.stride);
+    for (std::size_t j = 0; j < design.stride; ++j) {
       const double* const column = block_.data() + j * block_rows;
       double* const out = design.x.data() + start + j;
-      for (std::size_t i = 0; i < kept_.size(); ++i) out[i * design.dim] = column[i];
+      for (std::size_t i = 0; i < kept_.size(); ++i) out[i * design.stride] = column[i];
+    }
+    note_lines(design, first);
+    design.rows += kept_.size();
+  }
+
+  // Remembers where the file's lines and the kept rows part company: at dropped rows and at the table's own shifts.
+  void note_lines(Design& design, std::size_t first) const {
+    const bool no_gap = design.rows == first && kept_.back() + 1 == kept_.size();
+    if (no_gap && table_.line_shifts.empty()) return;
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      const std::size_t row = design.rows + i;
+      const std::size_t shift = table_.line_of(first + kept_[i]) - (row + 2);
+      const std::size_t current = design.line_shifts.empty() ? 0 : design.line_shifts.back().second;
+      if (shift != current) design.line_shifts.emplace_back(row, shift);
     }
   }
 
@@ -230,7 +240,7 @@ class Builder {
   TableColumns columns_;
   std::vector<std::size_t> missing_;  // cells, by column
   std::vector<Moments> moments_;      // by term
-  std::vector<double> block_;         // by term, then by row
+  std::vector<double> block_;         // by term (then response and offset), then by row
   std::vector<double> factor_;
   std::vector<std::size_t> kept_;  // rows of the block
 };

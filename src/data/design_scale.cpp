@@ -77,7 +77,7 @@ std::vector<double> scale_columns(Design& design, std::span<const Moments> momen
 
   std::vector<double> projections(dim, 0);
   for (std::size_t i = 0; i < design.rows; ++i) {
-    double* const row = design.x.data() + i * dim;
+    double* const row = design.x.data() + i * design.stride;
     const double weight = row_weight(i);
     for (std::size_t j = 0; j < dim; ++j) {
       row[j] = (row[j] - shift[j]) / divisor[j];

@@ -53,7 +53,8 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Mat
     const Eigen::LDLT<MatrixXd> before(correlation.topLeftCorner(j, j));
     const VectorXd weights = before.solve(correlation.col(j).head(j));
     const double left = correlation(j, j) - correlation.col(j).head(j).dot(weights);
-    if (left > tolerance) continue;
+    // Away from the mode the observed information may be indefinite: that is no lack of rank.
+    if (std::abs(left) > tolerance) continue;
     return fmt::format("column {} is a linear combination of {}", name_of(problem, j), columns_of(problem, weights));
   }
   return std::nullopt;

@@ -22,7 +22,7 @@ std::string number(double value, double error) {
 
 std::string short_number(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
-  return fmt::format("{:.2g}", value);
+  return fmt::format("{:#.2g}", value);
 }
 
 struct Cells {

@@ -121,6 +121,18 @@ void expect_design(const Design& design, const std::vector<Values>& user) {
   }
 }
 
+Values responses(const Design& design) {
+  Values y;
+  for (std::size_t i = 0; i < design.rows; ++i) y.push_back(design.y(i));
+  return y;
+}
+
+Values offsets(const Design& design) {
+  Values out;
+  for (std::size_t i = 0; i < design.rows; ++i) out.push_back(design.offset(i));
+  return out;
+}
+
 TEST(Design, HoldsTheFormulaRowByRow) {
   const Table table = random_table();
   const Design design = build("y ~ " + terms, table);
@@ -131,8 +143,8 @@ TEST(Design, HoldsTheFormulaRowByRow) {
   EXPECT_EQ(design.rows, table.rows);
   EXPECT_EQ(design.rows_in_file, table.rows);
   EXPECT_EQ(design.dropped, 0U);
-  EXPECT_EQ(design.y, table.columns[0].values);
-  EXPECT_TRUE(design.offset.empty());
+  EXPECT_EQ(responses(design), table.columns[0].values);
+  EXPECT_FALSE(design.has_offset);
   EXPECT_EQ(column(design, 0), Values(table.rows, 1.0));
   EXPECT_EQ(design.centre[0], 0);
   EXPECT_EQ(design.scale[0], 1);
@@ -194,16 +206,17 @@ TEST(Design, ScalesNeitherResponseNorOffset) {
   const Design design =
       build("I(y > 0) ~ x1 + offset(log(t)) + offset(2 * x2)", table, {.scale = Scale::standard});
   EXPECT_EQ(design.response, "I(y > 0)");
-  ASSERT_EQ(design.offset.size(), table.rows);
+  ASSERT_TRUE(design.has_offset);
+  ASSERT_EQ(design.rows, table.rows);
   for (std::size_t i = 0; i < table.rows; ++i) {
-    ASSERT_EQ(design.y[i], table.columns[0].values[i] > 0 ? 1 : 0);
-    ASSERT_EQ(design.offset[i], std::log(table.columns[3].values[i]) + 2 * table.columns[2].values[i]);
+    ASSERT_EQ(design.y(i), table.columns[0].values[i] > 0 ? 1 : 0);
+    ASSERT_EQ(design.offset(i), std::log(table.columns[3].values[i]) + 2 * table.columns[2].values[i]);
   }
 }
 
 TEST(Design, PadsTheRowsWithZeros) {
   const Design design = build("y ~ x1", random_table(100));
-  ASSERT_EQ(design.x.size(), 200 + Design::row_padding);
+  ASSERT_EQ(design.x.size(), 300 + Design::row_padding);  // two columns and the response
   EXPECT_TRUE(
       std::all_of(design.x.end() - Design::row_padding, design.x.end(), [](double v) { return v == 0; }));
 }
@@ -239,7 +252,11 @@ TEST(Design, DropsRowsWithAMissingCellInAColumnItUses) {
     user[0].push_back(table.columns[1].values[i]);
     user[1].push_back(table.columns[2].values[i]);
   }
-  EXPECT_EQ(design.y, y);
+  EXPECT_EQ(responses(design), y);
+  // Lines of the file: the header, then every row, kept or not.
+  EXPECT_EQ(design.line_of(0), 4U);
+  EXPECT_EQ(design.line_of(1021), 1025U);
+  EXPECT_EQ(design.line_of(1022), 2050U);
   expect_design(design, user);
 }
 
@@ -249,7 +266,7 @@ TEST(Design, DropsTheOffsetsOfDroppedRowsToo) {
   const Design design = build("y ~ x1 + offset(t)", table);
   Values expected = table.columns[3].values;
   expected.erase(expected.begin() + 3);
-  EXPECT_EQ(design.offset, expected);
+  EXPECT_EQ(offsets(design), expected);
 }
 
 TEST(DesignMessage, NamesLineAndColumnOfTheFirstMissingCell) {

@@ -238,7 +238,8 @@ TYPED_TEST(GlmTest, PriorDerivativesAreThoseOfThePrior) {
 
 TEST(LogNormalCdf, IsRightInTheCentreAndInBothTails) {
   for (double z = -37; z < 8; z += 0.173) {
-    const long double expected = std::log(0.5L * std::erfc(-static_cast<long double>(z) / std::sqrt(2.0L)));
+    const long double root = static_cast<long double>(z) / std::sqrt(2.0L);
+    const long double expected = z > 0 ? std::log1p(-0.5L * std::erfc(root)) : std::log(0.5L * std::erfc(-root));
     EXPECT_NEAR(log_normal_cdf(z), static_cast<double>(expected), 4e-14 * std::abs(static_cast<double>(expected)) + 1e-300)
         << z;
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mlo/data/formula.hpp"
@@ -16,8 +17,9 @@ enum class Missing { drop, error };
 
 // Rows are stored in *working* columns, centred (when there is an intercept) and divided by their sd, so that
 // no method ever sees a badly scaled column. The user's column j is centre[j] + scale[j] * working column j,
-// where "user's" means after --scale: coefficients and priors refer to that column. Row-major, stride dim: a
-// random row then costs one or two cache misses, not dim.
+// where "user's" means after --scale: coefficients and priors refer to that column.
+// A row is a record: its dim columns, its response and, if there is one, its offset, side by side, because a random row
+// costs a cache miss for every array it is spread over.
 struct Design {
   std::string file;                // for messages
   std::string response;            // as written in the formula
@@ -26,11 +28,11 @@ struct Design {
   std::size_t dim = 0;
   bool intercept = false;  // then it is column 0
 
-  // rows * dim values, then row_padding zeros so that a SIMD load of the last row may run over its end.
+  // rows records of `stride` values, then row_padding zeros so that a SIMD load of the last one may run over its end.
   std::vector<double> x;
   static constexpr std::size_t row_padding = 16;
-  std::vector<double> y;
-  std::vector<double> offset;  // empty: none
+  std::size_t stride = 0;
+  bool has_offset = false;
 
   std::vector<double> centre;  // of the user's columns; 0 for the intercept and without an intercept
   std::vector<double> scale;   // of the user's columns; 1 for the intercept
@@ -39,7 +41,14 @@ struct Design {
   std::size_t rows_in_file = 0;
   std::size_t dropped = 0;  // rows with a missing cell
 
-  [[nodiscard]] const double* row(std::size_t i) const noexcept { return x.data() + i * dim; }
+  // As Table::line_shifts, for the rows that were kept.
+  std::vector<std::pair<std::size_t, std::size_t>> line_shifts;
+
+  [[nodiscard]] const double* row(std::size_t i) const noexcept { return x.data() + i * stride; }
+  [[nodiscard]] double y(std::size_t i) const noexcept { return row(i)[dim]; }
+  [[nodiscard]] double offset(std::size_t i) const noexcept { return row(i)[dim + 1]; }
+  // The line of the file on which a row starts.
+  [[nodiscard]] std::size_t line_of(std::size_t i) const { return mlo::line_of(line_shifts, i); }
 };
 
 struct DesignOptions {
