@@ -169,9 +169,8 @@ Prior::Smooth Prior::smooth(double x) const noexcept {
       return {log_density(x), -(nu + 1) * z / (s * b_), std::max(curvature, 0.0)};
     }
     case Kind::laplace: {
-      constexpr double rounding = 1e-3;
-      const double root = std::sqrt(z * z + rounding * rounding);
-      return {constant_ - root, -z / (root * b_), rounding * rounding / (root * root * root * b_ * b_)};
+      const double root = std::sqrt(z * z + 1);
+      return {constant_ - root, -z / (root * b_), 1 / (root * root * root * b_ * b_)};
     }
     case Kind::gamma:
       return {log_density(x), (a_ - 1) / x - b_, std::max((a_ - 1) / (x * x), 0.0)};

@@ -31,8 +31,9 @@ class Prior {
   // Normalised; minus infinity outside the support; 0 for flat.
   [[nodiscard]] double log_density(double x) const noexcept;
 
-  // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the density,
-  // with the kink of laplace rounded over a thousandth of its scale so that Newton's method can work.
+  // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the density, with
+  // the kink of laplace rounded over its scale: Newton's method can work, and where the mode sits on the kink the
+  // curvature still tells how wide the posterior is there. (A sharper kink would claim that it has no width at all.)
   struct Smooth {
     double value, slope, curvature;
   };
