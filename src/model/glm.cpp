@@ -64,9 +64,7 @@ void Glm<F>::load(Params theta, Rows rows, Block& block) const noexcept {
   if (rows.contiguous()) {
     linear::predictors(view(design_), rows[0], rows.size(), beta.data(), block.eta.data());
   } else {
-    std::array<RowId, block_rows> ids;
-    for (std::size_t k = 0; k < rows.size(); ++k) ids[k] = static_cast<RowId>(rows[k]);
-    linear::predictors(view(design_), ids.data(), rows.size(), beta.data(), block.eta.data());
+    linear::predictors(view(design_), rows.ids(), rows.size(), beta.data(), block.eta.data());
   }
   for (std::size_t k = 0; k < rows.size(); ++k) block.y[k] = design_.y(rows[k]);
   if (design_.has_offset)
@@ -81,6 +79,30 @@ void Glm<F>::log_likelihoods(Params theta, Rows rows, std::span<double> terms) c
     load(theta, rows.part(first, count), block);
     family_.terms({{block.eta.data(), count}, {block.y.data(), count}, F::has_aux ? theta.back() : 0},
                   terms.subspan(first, count));
+  }
+}
+
+template <Family F>
+void Glm<F>::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
+                                        std::span<double> differences) const noexcept {
+  const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);
+  std::array<double, block_rows> from_eta, to_eta, y, from_terms;
+  for (std::size_t first = 0; first < ids.size(); first += block_rows) {
+    const std::size_t count = std::min(block_rows, ids.size() - first);
+    const RowId* part = ids.data() + first;
+    linear::predictor_pairs(view(design_), part, count, from_beta.data(), to_beta.data(), from_eta.data(),
+                            to_eta.data());
+    for (std::size_t k = 0; k < count; ++k) y[k] = design_.y(part[k]);
+    if (design_.has_offset)
+      for (std::size_t k = 0; k < count; ++k) {
+        from_eta[k] += design_.offset(part[k]);
+        to_eta[k] += design_.offset(part[k]);
+      }
+    const std::span<double> out = differences.subspan(first, count);
+    family_.terms({{to_eta.data(), count}, {y.data(), count}, F::has_aux ? to.back() : 0}, out);
+    family_.terms({{from_eta.data(), count}, {y.data(), count}, F::has_aux ? from.back() : 0},
+                  std::span(from_terms).first(count));
+    for (std::size_t k = 0; k < count; ++k) out[k] -= from_terms[k];
   }
 }
 

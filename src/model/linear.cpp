@@ -15,32 +15,62 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<double, 4>;
 using V = hn::Vec<D>;
 
+// Four sums over lanes at once: pairs within 128-bit blocks, then (for 256 bits) across them.
+HWY_INLINE void store_sums(V a0, V a1, V a2, V a3, double* out) {
+#if HWY_TARGET == HWY_SCALAR
+  out[0] = hn::GetLane(a0), out[1] = hn::GetLane(a1), out[2] = hn::GetLane(a2), out[3] = hn::GetLane(a3);
+#else
+  const D d;
+  const V s01 = hn::Add(hn::InterleaveLower(d, a0, a1), hn::InterleaveUpper(d, a0, a1));
+  const V s23 = hn::Add(hn::InterleaveLower(d, a2, a3), hn::InterleaveUpper(d, a2, a3));
+  if (hn::Lanes(d) == 4) {
+    hn::StoreU(hn::Add(hn::ConcatLowerLower(d, s23, s01), hn::ConcatUpperUpper(d, s23, s01)), d, out);
+  } else {
+    hn::StoreU(s01, d, out);
+    hn::StoreU(s23, d, out + 2);
+  }
+#endif
+}
+
 // The four rows' dot products with beta. The order of additions within a row does not depend on the other rows, so a
 // row's eta is the same wherever it stands in a batch.
 HWY_INLINE void dot4(const double* const* rows, const double* beta, std::size_t dim, double* eta) {
   const D d;
-  const std::size_t lanes = hn::Lanes(d);
   V a0 = hn::Zero(d), a1 = hn::Zero(d), a2 = hn::Zero(d), a3 = hn::Zero(d);
-  for (std::size_t j = 0; j < dim; j += lanes) {
+  for (std::size_t j = 0; j < dim; j += hn::Lanes(d)) {
     const V b = hn::LoadU(d, beta + j);
     a0 = hn::MulAdd(hn::LoadU(d, rows[0] + j), b, a0);
     a1 = hn::MulAdd(hn::LoadU(d, rows[1] + j), b, a1);
     a2 = hn::MulAdd(hn::LoadU(d, rows[2] + j), b, a2);
     a3 = hn::MulAdd(hn::LoadU(d, rows[3] + j), b, a3);
   }
-#if HWY_TARGET == HWY_SCALAR
-  eta[0] = hn::GetLane(a0), eta[1] = hn::GetLane(a1), eta[2] = hn::GetLane(a2), eta[3] = hn::GetLane(a3);
-#else
-  // Horizontal sums of four vectors at once: pairs within 128-bit blocks, then (for 256 bits) across them.
-  const V s01 = hn::Add(hn::InterleaveLower(d, a0, a1), hn::InterleaveUpper(d, a0, a1));
-  const V s23 = hn::Add(hn::InterleaveLower(d, a2, a3), hn::InterleaveUpper(d, a2, a3));
-  if (lanes == 4) {
-    hn::StoreU(hn::Add(hn::ConcatLowerLower(d, s23, s01), hn::ConcatUpperUpper(d, s23, s01)), d, eta);
-  } else {
-    hn::StoreU(s01, d, eta);
-    hn::StoreU(s23, d, eta + 2);
+  store_sums(a0, a1, a2, a3, eta);
+}
+
+// Two rows' dot products with two betas: out = {row 0 a, row 0 b, row 1 a, row 1 b}.
+HWY_INLINE void dot2x2(const double* const* rows, const double* beta_a, const double* beta_b, std::size_t dim,
+                       double* out) {
+  const D d;
+  V a0 = hn::Zero(d), b0 = hn::Zero(d), a1 = hn::Zero(d), b1 = hn::Zero(d);
+  for (std::size_t j = 0; j < dim; j += hn::Lanes(d)) {
+    const V a = hn::LoadU(d, beta_a + j), b = hn::LoadU(d, beta_b + j);
+    const V x0 = hn::LoadU(d, rows[0] + j), x1 = hn::LoadU(d, rows[1] + j);
+    a0 = hn::MulAdd(x0, a, a0);
+    b0 = hn::MulAdd(x0, b, b0);
+    a1 = hn::MulAdd(x1, a, a1);
+    b1 = hn::MulAdd(x1, b, b1);
   }
-#endif
+  store_sums(a0, b0, a1, b1, out);
+}
+
+// A random row is one to three cache lines from memory. Asking for it 16 rows ahead hides most of the wait.
+constexpr std::size_t ahead = 16;
+HWY_INLINE void prefetch_row(RowStoreView x, std::uint32_t id) {
+  constexpr std::uintptr_t line = 64;
+  const auto row = reinterpret_cast<std::uintptr_t>(x.data + id * x.stride);
+  const std::uintptr_t end = row + x.stride * sizeof(double);
+  for (std::uintptr_t at = row & ~(line - 1); at < end; at += line)
+    __builtin_prefetch(reinterpret_cast<const void*>(at));
 }
 
 void PredictorsRange(RowStoreView x, std::size_t first, std::size_t count, const double* beta, double* eta) {
@@ -59,18 +89,10 @@ void PredictorsRange(RowStoreView x, std::size_t first, std::size_t count, const
 }
 
 void PredictorsGather(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta, double* eta) {
-  // A random row is one to three cache lines from memory. Asking for it 16 rows ahead hides most of the wait.
-  constexpr std::size_t ahead = 16;
-  constexpr std::size_t line = 64 / sizeof(double);
-  const auto prefetch = [&](std::size_t k) {
-    const double* row = x.data + ids[k] * x.stride;
-    for (std::size_t j = 0; j < x.stride; j += line) __builtin_prefetch(row + j);
-    __builtin_prefetch(row + x.stride - 1);
-  };
-  for (std::size_t k = 0; k < count && k < ahead; ++k) prefetch(k);
+  for (std::size_t k = 0; k < count && k < ahead; ++k) prefetch_row(x, ids[k]);
   for (std::size_t k = 0; k < count; k += 4) {
     const std::size_t here = count - k < 4 ? count - k : 4;
-    for (std::size_t m = k + ahead; m < count && m < k + ahead + 4; ++m) prefetch(m);
+    for (std::size_t m = k + ahead; m < count && m < k + ahead + 4; ++m) prefetch_row(x, ids[m]);
     const double* rows[4];
     for (std::size_t m = 0; m < 4; ++m) rows[m] = x.data + ids[k + (m < here ? m : 0)] * x.stride;
     if (here == 4) {
@@ -80,6 +102,20 @@ void PredictorsGather(RowStoreView x, const std::uint32_t* ids, std::size_t coun
       dot4(rows, beta, x.dim, out);
       for (std::size_t m = 0; m < here; ++m) eta[k + m] = out[m];
     }
+  }
+}
+
+void PredictorPairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
+                    const double* beta_b, double* eta_a, double* eta_b) {
+  for (std::size_t k = 0; k < count && k < ahead; ++k) prefetch_row(x, ids[k]);
+  for (std::size_t k = 0; k < count; k += 2) {
+    const std::size_t second = k + 1 < count ? k + 1 : k;
+    for (std::size_t m = k + ahead; m < count && m < k + ahead + 2; ++m) prefetch_row(x, ids[m]);
+    const double* const rows[2] = {x.data + ids[k] * x.stride, x.data + ids[second] * x.stride};
+    double out[4];
+    dot2x2(rows, beta_a, beta_b, x.dim, out);
+    eta_a[k] = out[0], eta_b[k] = out[1];
+    eta_a[second] = out[2], eta_b[second] = out[3];
   }
 }
 
@@ -118,11 +154,19 @@ void AddMoments(RowStoreView x, std::size_t first, std::size_t count, const doub
   const std::size_t lanes = hn::Lanes(d);
   const double* base = x.data + first * x.stride;
   for (std::size_t j = 0; j < x.dim; j += lanes) {
-    V acc = hn::Zero(d);
-    for (std::size_t k = 0; k < count; ++k)
-      acc = hn::MulAdd(hn::Set(d, u[k]), hn::LoadU(d, base + k * x.stride + j), acc);
+    // Four running sums, because one would wait for the latency of every addition.
+    V acc0 = hn::Zero(d), acc1 = hn::Zero(d), acc2 = hn::Zero(d), acc3 = hn::Zero(d);
+    const double* column = base + j;
+    std::size_t k = 0;
+    for (; k + 4 <= count; k += 4, column += 4 * x.stride) {
+      acc0 = hn::MulAdd(hn::Set(d, u[k]), hn::LoadU(d, column), acc0);
+      acc1 = hn::MulAdd(hn::Set(d, u[k + 1]), hn::LoadU(d, column + x.stride), acc1);
+      acc2 = hn::MulAdd(hn::Set(d, u[k + 2]), hn::LoadU(d, column + 2 * x.stride), acc2);
+      acc3 = hn::MulAdd(hn::Set(d, u[k + 3]), hn::LoadU(d, column + 3 * x.stride), acc3);
+    }
+    for (; k < count; ++k, column += x.stride) acc0 = hn::MulAdd(hn::Set(d, u[k]), hn::LoadU(d, column), acc0);
     double lane[4];
-    hn::StoreU(acc, d, lane);
+    hn::StoreU(hn::Add(hn::Add(acc0, acc1), hn::Add(acc2, acc3)), d, lane);
     for (std::size_t l = 0; l < lanes && j + l < x.dim; ++l) gradient[j + l] += lane[l];
   }
   if (information == nullptr) return;
@@ -145,6 +189,7 @@ namespace mlo::linear {
 
 HWY_EXPORT(PredictorsRange);
 HWY_EXPORT(PredictorsGather);
+HWY_EXPORT(PredictorPairs);
 HWY_EXPORT(AddMoments);
 
 void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta, double* eta) noexcept {
@@ -153,6 +198,10 @@ void predictors(RowStoreView x, std::size_t first, std::size_t count, const doub
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
                 double* eta) noexcept {
   HWY_DYNAMIC_DISPATCH(PredictorsGather)(x, ids, count, beta, eta);
+}
+void predictor_pairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
+                     const double* beta_b, double* eta_a, double* eta_b) noexcept {
+  HWY_DYNAMIC_DISPATCH(PredictorPairs)(x, ids, count, beta_a, beta_b, eta_a, eta_b);
 }
 void add_moments(RowStoreView x, std::size_t first, std::size_t count, const double* u, const double* v,
                  double* gradient, double* information) noexcept {

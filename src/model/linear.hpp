@@ -25,6 +25,10 @@ void predictors(RowStoreView x, std::size_t first, std::size_t count, const doub
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
+// Two predictors of the same rows, each row fetched once.
+void predictor_pairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
+                     const double* beta_b, double* eta_a, double* eta_b) noexcept;
+
 // gradient[j] += sum_k u[k] x_kj and, if information is not null, information[j * dim + m] += sum_k v[k] x_kj x_km
 // for m >= j (upper triangle), for rows first..first+count-1.
 void add_moments(RowStoreView x, std::size_t first, std::size_t count, const double* u, const double* v,

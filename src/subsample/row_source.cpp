@@ -2,6 +2,7 @@
 #include "mlo/subsample/row_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <limits>
@@ -9,19 +10,52 @@
 namespace mlo {
 
 WeightedRows::WeightedRows(std::span<const double> probabilities)
-    : alias(probabilities), factors(probabilities.size()) {
+    : cells_(probabilities.size()), threshold_low_(probabilities.size()) {
+  const double n = static_cast<double>(probabilities.size());
   double total = 0;
   for (const double p : probabilities) total += p;
-  const double n = static_cast<double>(probabilities.size());
-  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = total / (n * probabilities[i]);
+  std::vector<double> rounded(probabilities.size());  // eta, up to a constant, as the rounded factors have it
+  double rounded_total = 0;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    cells_[i].own_factor = static_cast<float>(total / (n * probabilities[i]));
+    rounded_total += rounded[i] = 1 / static_cast<double>(cells_[i].own_factor);
+  }
+  unit_ = rounded_total / n;  // 1 / (n eta_i) = own_factor * unit_
+  const AliasTable table(rounded);
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    cells_[i].threshold = static_cast<std::uint32_t>(table.threshold(i) >> 32U);
+    threshold_low_[i] = static_cast<std::uint32_t>(table.threshold(i));
+    cells_[i].alias = table.alias(i);
+    cells_[i].alias_factor = cells_[table.alias(i)].own_factor;
+  }
 }
 
-void WithReplacement::draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
-  rows_->alias.draw(stream, ids);
-  constexpr std::size_t ahead = 16;
-  for (std::size_t k = 0; k < ids.size(); ++k) {
-    if (k + ahead < ids.size()) __builtin_prefetch(&rows_->factors[ids[k + ahead]]);
-    factors[k] = rows_->factors[ids[k]];
+void WeightedRows::draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
+  constexpr std::size_t batch = 64;
+  std::array<std::uint64_t, batch> words;
+  std::array<std::size_t, batch> at;
+  for (std::size_t first = 0; first < ids.size(); first += batch) {
+    const std::size_t count = std::min(batch, ids.size() - first);
+    stream.fill({words.data(), count});
+    for (std::size_t k = 0; k < count; ++k) {
+      // As in AliasTable: the upper half of word * n is the cell, the lower half the uniform number.
+      const auto product = static_cast<Uint128>(words[k]) * cells_.size();
+      at[k] = static_cast<std::size_t>(product >> 64U);
+      words[k] = static_cast<std::uint64_t>(product);
+      __builtin_prefetch(&cells_[at[k]]);
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const Cell& cell = cells_[at[k]];
+      const auto high = static_cast<std::uint32_t>(words[k] >> 32U);
+      bool own = high < cell.threshold;
+      if (high == cell.threshold) [[unlikely]]
+        own = static_cast<std::uint32_t>(words[k]) < threshold_low_[at[k]];
+      // By mask, not by branch: the outcome is a coin toss that no predictor learns.
+      const auto stay = -static_cast<RowId>(own);
+      ids[first + k] = (static_cast<RowId>(at[k]) & stay) | (cell.alias & ~stay);
+      const float factor[2] = {cell.alias_factor, cell.own_factor};
+      factors[first + k] = unit_ * static_cast<double>(factor[own ? 1 : 0]);
+    }
   }
 }
 

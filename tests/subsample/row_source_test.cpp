@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -76,7 +77,33 @@ TEST(WithReplacement, FactorsAreTheInverseProbabilities) {
   Stream s = stream(0);
   source.begin();
   source.draw(s, ids, factors);
-  for (std::size_t k = 0; k < ids.size(); ++k) ASSERT_DOUBLE_EQ(factors[k], 8.0 / (3 * weights[ids[k]]));
+  // eta is rounded to a float's precision, 6e-8.
+  for (std::size_t k = 0; k < ids.size(); ++k) ASSERT_NEAR(factors[k] * (3 * weights[ids[k]]) / 8, 1, 2e-7);
+}
+
+TEST(WithReplacement, FrequenciesAreTheInverseFactorsByChiSquare) {
+  std::vector<double> weights(300);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1e-3 + std::pow(static_cast<double>(i % 17), 2);
+  WithReplacement source(std::make_shared<const WeightedRows>(weights));
+  constexpr std::size_t draws = 3'000'000;
+  std::vector<RowId> ids(draws);
+  std::vector<double> factors(draws), counts(weights.size(), 0), probability(weights.size(), 0);
+  Stream s = stream(9);
+  source.begin();
+  source.draw(s, ids, factors);
+  for (std::size_t k = 0; k < draws; ++k) {
+    counts[ids[k]] += 1;
+    probability[ids[k]] = 1 / (static_cast<double>(weights.size()) * factors[k]);
+  }
+  double chi2 = 0, cells = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (probability[i] * draws < 10) continue;
+    const double expected = probability[i] * draws;
+    chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
+    cells += 1;
+  }
+  const boost::math::chi_squared_distribution<> law(cells - 1);
+  EXPECT_GT(boost::math::cdf(boost::math::complement(law, chi2)), 1e-6);  // one false alarm in a million
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlo/base/huge_vector.hpp"
 #include "mlo/data/formula.hpp"
 #include "mlo/data/table.hpp"
 
@@ -29,7 +30,7 @@ struct Design {
   bool intercept = false;  // then it is column 0
 
   // rows records of `stride` values, then row_padding zeros so that a SIMD load of the last one may run over its end.
-  std::vector<double> x;
+  HugeVector<double> x;
   static constexpr std::size_t row_padding = 16;
   std::size_t stride = 0;
   bool has_offset = false;

@@ -68,12 +68,22 @@ class SubsampledKernel {
     for (std::size_t wanted = rule_.wants(); wanted > 0; wanted = rule_.wants()) {
       const std::size_t count = std::min(batch, wanted);
       const std::span<RowId> ids(ids_.data(), count);
-      const std::span<double> terms(terms_.data(), count), before(before_.data(), count);
+      const std::span<double> terms(terms_.data(), count);
       source_.draw(row_stream, ids, {factors_.data(), count});
-      model_->log_likelihoods(proposed_, Rows(ids), terms);
-      model_->log_likelihoods(theta, Rows(ids), before);
-      for (std::size_t k = 0; k < count; ++k) terms[k] = (terms[k] - before[k]) * factors_[k];
+      differences(theta, ids, terms);
+      for (std::size_t k = 0; k < count; ++k) terms[k] *= factors_[k];
       rule_.see(terms);
+    }
+  }
+
+  void differences(Params theta, std::span<const RowId> ids, std::span<double> out) {
+    if constexpr (PairwiseModel<M>) {
+      model_->log_likelihood_differences(theta, proposed_, ids, out);
+    } else {
+      const std::span<double> before(before_.data(), ids.size());
+      model_->log_likelihoods(proposed_, Rows(ids), out);
+      model_->log_likelihoods(theta, Rows(ids), before);
+      for (std::size_t k = 0; k < ids.size(); ++k) out[k] -= before[k];
     }
   }
 

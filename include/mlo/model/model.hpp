@@ -33,6 +33,7 @@ class Rows {
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] bool contiguous() const noexcept { return ids_ == nullptr; }
+  [[nodiscard]] const RowId* ids() const noexcept { return ids_; }
   [[nodiscard]] std::size_t operator[](std::size_t k) const noexcept { return ids_ ? ids_[k] : first_ + k; }
   [[nodiscard]] Rows part(std::size_t begin, std::size_t count) const {
     return ids_ ? Rows(ids_ + begin, 0, count) : Rows(nullptr, first_ + begin, count);
@@ -61,6 +62,14 @@ template <class M>
 concept SummableModel = Model<M> && requires(const M& m, Params theta, Rows rows) {
   { m.log_likelihood(theta, rows) } -> std::same_as<double>;
 };
+
+// A model that can compare two points over scattered rows faster than one point at a time: each row is fetched once.
+// Law: differences[k] = term of ids[k] at `to` minus that at `from`, up to rounding; for any batching.
+template <class M>
+concept PairwiseModel =
+    Model<M> && requires(const M& m, Params from, Params to, std::span<const RowId> ids, std::span<double> out) {
+      { m.log_likelihood_differences(from, to, ids, out) } -> std::same_as<void>;
+    };
 
 // Law: gradients.row(k) is the gradient of the term of rows[k].
 template <class M>

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "mlo/base/huge_vector.hpp"
 #include "mlo/base/random.hpp"
 #include "mlo/model/model.hpp"
 
@@ -25,9 +25,14 @@ class AliasTable {
   [[nodiscard]] RowId operator()(std::uint64_t word) const noexcept {
     const auto product = static_cast<Uint128>(word) * cells_.size();
     const auto cell = static_cast<std::size_t>(product >> 64U);
-    return static_cast<std::uint64_t>(product) < cells_[cell].threshold ? static_cast<RowId>(cell)
-                                                                        : cells_[cell].alias;
+    // By mask, not by branch: the outcome is a coin toss that no predictor learns.
+    const auto stay = -static_cast<RowId>(static_cast<std::uint64_t>(product) < cells_[cell].threshold);
+    return (static_cast<RowId>(cell) & stay) | (cells_[cell].alias & ~stay);
   }
+
+  // A cell's share of its own row, as a number of 2^64, and the row that has the rest.
+  [[nodiscard]] std::uint64_t threshold(std::size_t cell) const noexcept { return cells_[cell].threshold; }
+  [[nodiscard]] RowId alias(std::size_t cell) const noexcept { return cells_[cell].alias; }
 
   // Many draws, with the table's cells prefetched ahead of their use.
   void draw(Stream& stream, std::span<RowId> out) const noexcept;
@@ -38,7 +43,7 @@ class AliasTable {
     std::uint64_t threshold;
     RowId alias;
   };
-  std::vector<Cell> cells_;
+  HugeVector<Cell> cells_;
 };
 
 }  // namespace mlo

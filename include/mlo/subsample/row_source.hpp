@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "mlo/base/huge_vector.hpp"
 #include "mlo/base/random.hpp"
 #include "mlo/model/model.hpp"
 #include "mlo/subsample/alias_table.hpp"
@@ -25,11 +26,23 @@ concept RowSource =
     };
 
 // Rows with given probabilities eta, with replacement; factor 1 / (n eta_i). [paper, Algorithm 2]
-struct WeightedRows {
-  AliasTable alias;
-  std::vector<double> factors;  // 1 / (n eta_i)
-
+// An alias table whose cells also hold the factors, so that a draw is one cache miss. To fit, factors are floats up to
+// one common double; eta is rounded to match them exactly (by 6e-8 of itself), so the estimate stays unbiased.
+class WeightedRows {
+ public:
   explicit WeightedRows(std::span<const double> probabilities);
+  [[nodiscard]] std::size_t size() const noexcept { return cells_.size(); }
+  void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept;
+
+ private:
+  struct Cell {
+    std::uint32_t threshold;  // upper half; the lower one is needed once in 2^32 draws
+    RowId alias;
+    float own_factor, alias_factor;
+  };
+  HugeVector<Cell> cells_;
+  std::vector<std::uint32_t> threshold_low_;
+  double unit_ = 1;  // of the factors
 };
 
 class WithReplacement {
@@ -37,7 +50,9 @@ class WithReplacement {
   static constexpr bool with_replacement = true;
   explicit WithReplacement(std::shared_ptr<const WeightedRows> rows) : rows_(std::move(rows)) {}
   void begin() noexcept {}
-  void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept;
+  void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
+    rows_->draw(stream, ids, factors);
+  }
 
  private:
   std::shared_ptr<const WeightedRows> rows_;

@@ -1,0 +1,606 @@
+# Copyright (c) the mlo authors. BSD-3-Clause.
+"""Every mistake a user can make ends with one message that says what is wrong and where, the right exit code, and
+nothing on standard output."""
+import gzip
+import os
+import unittest
+
+from support import CommandTest
+
+USAGE, DATA, MODEL = 2, 3, 4
+SHORT = ("--chains", "1", "--warmup", "20", "--draws", "20", "--seed", "1")
+
+
+class BadInputTest(CommandTest):
+    def refused(self, code, message, *args):
+        """With --quiet, standard error holds the message and nothing else."""
+        result = self.mlo("fit", *args, "--quiet")
+        self.assertEqual(result.stderr, f"mlo fit: {message}\n")
+        self.assertEqual(result.code, code)
+        self.assertEqual(result.stdout, "")
+
+
+class Files(BadInputTest):
+    def test_a_file_that_does_not_exist_is_named(self):
+        self.refused(DATA, "nosuch.csv: no such file", "nosuch.csv", "y ~ x1")
+
+    def test_a_directory_is_not_taken_for_a_file(self):
+        os.mkdir(self.path("folder"))
+        self.refused(DATA, "folder: is a directory, not a file", "folder", "y ~ x1")
+
+    def test_an_empty_file_is_called_empty(self):
+        for contents in ("", "\n\n"):
+            self.write("empty.csv", contents)
+            self.refused(DATA, "empty.csv: the file is empty", "empty.csv", "y ~ x1")
+
+    def test_a_file_with_a_header_only_has_no_rows(self):
+        self.write("header.csv", "y,x1\n")
+        self.refused(DATA, "header.csv: no data rows, only a header line", "header.csv", "y ~ x1")
+
+    def test_a_row_that_is_too_short_is_named_by_its_line(self):
+        self.write("data.csv", "y,x1\n1,2\n0\n1,3\n")
+        self.refused(DATA, "data.csv:3: 1 cell, but the header has 2", "data.csv", "y ~ x1")
+
+    def test_a_row_that_is_too_long_is_named_by_its_line(self):
+        self.write("data.csv", "y,x1\n1,2\n0,3\n0,1,4\n")
+        self.refused(DATA, "data.csv:4: 3 cells, but the header has 2", "data.csv", "y ~ x1")
+
+    def test_a_line_of_10_megabytes_is_refused_wherever_it_stands(self):
+        self.write("cell.csv", "y,x1\n1,2\n0," + "1" * 10_000_000 + "\n1,3\n")
+        self.refused(DATA, "cell.csv:3: the line is longer than 8 MiB; is this a CSV file?", "cell.csv", "y ~ x1")
+        self.write("header.csv", "a" * 10_000_000 + "\n1\n")
+        self.refused(DATA, "header.csv:1: the line is longer than 8 MiB; is this a CSV file?", "header.csv", "y ~ x1")
+
+    def test_nul_bytes_are_named_by_their_line(self):
+        self.write("data.csv", b"y,x1\n1,2\n0,\0\0\n1,3\n")
+        self.refused(DATA, "data.csv:3: a NUL byte; is this UTF-16 text or a binary file? Save it as UTF-8 text",
+                     "data.csv", "y ~ x1")
+        self.write("binary.csv", b"\0" * 1000)
+        self.refused(DATA, "binary.csv:1: a NUL byte; is this UTF-16 text or a binary file? Save it as UTF-8 text",
+                     "binary.csv", "y ~ x1")
+
+    def test_a_truncated_gzip_file_is_called_truncated(self):
+        self.make_data()
+        packed = gzip.compress(self.read("data.csv"))
+        for size in (len(packed) // 2, len(packed) - 1):
+            self.write("data.csv.gz", packed[:size])
+            self.refused(DATA, "data.csv.gz: the gzip data end too early; the file is truncated",
+                         "data.csv.gz", "y ~ x1")
+
+    def test_a_corrupt_gzip_file_is_called_corrupt(self):
+        self.make_data()
+        packed = bytearray(gzip.compress(self.read("data.csv")))
+        packed[-6] ^= 0xFF  # of the checksum: the data themselves inflate
+        self.write("data.csv.gz", bytes(packed))
+        self.refused(DATA, "data.csv.gz: the gzip data are corrupt (incorrect data check)", "data.csv.gz", "y ~ x1")
+
+    def test_without_quiet_the_message_comes_last_and_standard_output_stays_empty(self):
+        result = self.mlo("fit", "nosuch.csv", "y ~ x1")
+        self.assertEqual(result.stderr.splitlines()[-1], "mlo fit: nosuch.csv: no such file")
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+
+
+class Cells(BadInputTest):
+    def test_text_in_a_numeric_column_is_named_by_line_column_and_value(self):
+        self.write("data.csv", "y,x1\n1,2\n0,1.5x\n1,3\n")
+        self.refused(DATA, 'data.csv:3: column "x1": not a number ("1.5x")', "data.csv", "y ~ x1")
+
+    def test_a_text_column_is_told_from_a_mistaken_cell(self):
+        self.write("data.csv", "y,city\n1,Oslo\n0,Rome\n1,Bern\n")
+        self.refused(DATA, 'data.csv:2: column "city" holds text ("Oslo"); text columns cannot be used in a formula '
+                           "yet, numbers can", "data.csv", "y ~ city")
+
+    def test_text_in_a_column_that_the_formula_does_not_use_is_no_mistake(self):
+        self.write("data.csv", "y,x1,city\n1,2,Oslo\n0,3,Rome\n1,1,Bern\n0,1,Oslo\n")
+        self.good("fit", "data.csv", "y ~ x1", *SHORT)
+
+    def test_cells_that_are_not_finite_are_named_by_line_column_and_value(self):
+        for cell in ("NaN", "Inf", "-inf", "1e999"):
+            with self.subTest(cell=cell):
+                self.write("data.csv", f"y,x1\n1,2\n0,{cell}\n1,3\n")
+                self.refused(DATA, f'data.csv:3: column "x1": "{cell}" is not a finite number; leave the cell empty '
+                                   "or write NA if the value is missing", "data.csv", "y ~ x1")
+
+    def test_the_logarithm_of_zero_is_named_by_line_and_value(self):
+        self.write("data.csv", "y,x1\n1,2\n0,1\n1,0\n0,5\n")
+        self.refused(DATA, "data.csv:4: log(x1) is -inf (x1 = 0)", "data.csv", "y ~ log(x1)")
+
+    def test_the_root_of_a_negative_number_is_named_by_line_and_value(self):
+        self.write("data.csv", "y,x1\n1,2\n0,1\n1,-4\n0,5\n")
+        self.refused(DATA, "data.csv:4: sqrt(x1) is nan (x1 = -4)", "data.csv", "y ~ sqrt(x1)")
+
+    def test_rows_that_all_have_a_missing_cell_leave_nothing_to_fit(self):
+        self.write("data.csv", "y,x1,x2\n1,NA,1\n0,,2\n1,3,\n")
+        self.refused(DATA, 'data.csv: every row has a missing cell; column "x1" is missing most often, in 2 of 3 rows',
+                     "data.csv", "y ~ x1 + x2")
+
+    def test_missing_error_names_the_first_missing_cell(self):
+        self.write("data.csv", "y,x1\n1,2\n0,\n1,NA\n")
+        self.refused(DATA, 'data.csv:3: column "x1" is missing', "data.csv", "y ~ x1", "--missing", "error")
+
+
+class Formulas(BadInputTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data(rows=50)
+
+    def test_an_unknown_column_comes_with_the_nearest_name(self):
+        self.refused(USAGE, 'formula: no column "x11" in the data; did you mean "x1"?', "data.csv", "y ~ x11")
+
+    def test_an_unknown_column_without_a_near_name_comes_with_all_names(self):
+        self.refused(USAGE, 'formula: no column "distance" in the data; its columns are "y", "x1", "x2"',
+                     "data.csv", "y ~ distance")
+
+    def test_a_syntax_error_is_named_by_its_position(self):
+        self.refused(USAGE, "formula: expected a term after '+' at position 10\n  y ~ x1 + \n           ^",
+                     "data.csv", "y ~ x1 + ")
+        self.refused(USAGE, "formula: '(' is not closed at position 5\n  y ~ (x1\n      ^", "data.csv", "y ~ (x1")
+
+    def test_a_formula_without_a_tilde_is_shown_how_to_write_one(self):
+        self.refused(USAGE, "formula: no '~' in \"y x1\"; write response ~ terms, as in y ~ x1 + x2",
+                     "data.csv", "y x1")
+
+    def test_an_unknown_function_comes_with_the_known_ones(self):
+        self.refused(USAGE, "formula: unknown function foo() (known: abs, exp, I, log, log10, log1p, log2, offset, "
+                            "sqrt) at position 5\n  y ~ foo(x1)\n      ^", "data.csv", "y ~ foo(x1)")
+
+
+class Responses(BadInputTest):
+    def test_a_binary_family_names_the_line_of_a_response_that_is_neither_0_nor_1(self):
+        self.write("data.csv", "y,x1\n1,2\n0,1\n2,3\n0,5\n")
+        for family in ("logistic", "probit"):
+            self.refused(DATA, f'data.csv:4: response "y": a {family} model needs 0 or 1 (got 2)',
+                         "data.csv", "y ~ x1", "--family", family)
+
+    def test_poisson_names_the_line_of_a_response_that_is_no_count(self):
+        for value in ("-1", "2.5"):
+            self.write("data.csv", f"y,x1\n1,2\n{value},1\n2,3\n0,5\n")
+            self.refused(DATA, f'data.csv:3: response "y": a poisson model needs counts 0, 1, 2, ... (got {value})',
+                         "data.csv", "y ~ x1", "--family", "poisson")
+
+    def test_lines_are_counted_in_the_file_and_not_among_the_rows_used(self):
+        self.write("data.csv", "y,x1\n1,NA\n\n0,1\n7,3\n0,5\n")
+        self.refused(DATA, 'data.csv:5: response "y": a logistic model needs 0 or 1 (got 7)', "data.csv", "y ~ x1")
+
+    def test_a_response_that_never_varies_is_refused(self):
+        self.write("data.csv", "y,x1\n1,2\n1,1\n1,3\n")
+        self.refused(DATA, 'data.csv: response "y": all 3 rows are 1; a logistic model needs both 0 and 1',
+                     "data.csv", "y ~ x1")
+        self.write("data.csv", "y,x1\n0,2\n0,1\n0,3\n")
+        self.refused(DATA, 'data.csv: response "y": all 3 rows are 0; a poisson model needs some counts above 0',
+                     "data.csv", "y ~ x1", "--family", "poisson")
+
+
+class Columns(BadInputTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data(rows=50)
+
+    def test_a_constant_column_is_named_with_its_value(self):
+        self.refused(MODEL, 'column "I(x1 * 0 + 3)" is constant (3): it cannot be told from the intercept; remove it '
+                            "or the intercept", "data.csv", "y ~ x1 + I(x1 * 0 + 3)")
+        self.refused(MODEL, 'column "I(x1 * 0)" is 0 in every row: it says nothing; remove it',
+                     "data.csv", "y ~ x1 + I(x1 * 0)")
+
+    def test_a_column_that_repeats_another_is_named_with_it(self):
+        lines = self.read("data.csv").decode().splitlines()
+        rows = [line.split(",") for line in lines[1:]]
+        self.write("twice.csv", "y,x1,copy\n" + "".join(f"{y},{x},{x}\n" for y, x, _ in rows))
+        self.refused(MODEL, 'column "copy" equals "x1": their coefficients cannot be told apart; remove one of them',
+                     "twice.csv", "y ~ x1 + copy")
+
+    def test_a_multiple_of_a_column_is_named_with_its_factor_and_shift(self):
+        self.refused(MODEL, 'column "I(2 * x1)" equals 2 x "x1": their coefficients cannot be told apart; remove one '
+                            "of them", "data.csv", "y ~ x1 + I(2 * x1)")
+        self.refused(MODEL, 'column "I(2 * x1 + 3)" equals 2 x "x1" + 3: their coefficients cannot be told apart; '
+                            "remove one of them", "data.csv", "y ~ x1 + I(2 * x1 + 3)")
+
+    def test_a_linear_combination_of_columns_is_named_with_them(self):
+        for family in ("logistic", "probit", "gaussian"):
+            self.refused(MODEL, 'column "I(x1 + x2)" is a linear combination of "x1" and "x2": remove one of them',
+                         "data.csv", "y ~ x1 + x2 + I(x1 + x2)", "--family", family)
+
+    def test_columns_that_predict_a_gaussian_response_exactly_are_not_blamed_on_sigma(self):
+        result = self.mlo("fit", "data.csv", "x1 ~ x2 + I(x1 - x2)", "--family", "gaussian", "--quiet")
+        self.assertEqual((result.code, result.stdout), (MODEL, ""))
+        self.assertNotIn('column "sigma"', result.stderr)
+        self.assertIn('"x1"', result.stderr)
+
+    def test_fewer_rows_than_coefficients_are_refused(self):
+        self.write("few.csv", "y,x1,x2\n1,2,3\n0,4,1\n")
+        self.refused(MODEL, "2 rows are fewer than the 3 coefficients", "few.csv", "y ~ x1 + x2")
+
+
+class Separation(BadInputTest):
+    message = ('separation: "dose" together predict the response of some rows perfectly, so the likelihood has no '
+               'finite maximum; remove the column, or give the coefficients a proper prior (--prior "normal(0, 2.5)") '
+               "and a method that needs no maximum-likelihood fit (--method full)")
+
+    def setUp(self):
+        super().setUp()
+        # Complete: y = (dose > 4.5). Quasi: dose 4 has both responses, and all other rows are separated by it.
+        self.write("complete.csv", "y,dose\n" + "".join(f"{int(d > 4)},{d}\n" for d in range(1, 9)))
+        self.write("quasi.csv", "y,dose\n0,1\n0,2\n0,3\n0,4\n1,4\n1,6\n1,7\n1,8\n")
+
+    def test_flat_priors_cannot_hold_a_separated_column(self):
+        for data in ("complete.csv", "quasi.csv"):
+            for family in ("logistic", "probit"):
+                with self.subTest(data=data, family=family):
+                    self.refused(MODEL, self.message, data, "y ~ dose", "--family", family,
+                                 "--prior", "flat", "--prior-intercept", "flat")
+
+    def test_mlo_needs_a_finite_maximum_whatever_the_prior(self):
+        for data in ("complete.csv", "quasi.csv"):
+            for family in ("logistic", "probit"):
+                with self.subTest(data=data, family=family):
+                    self.refused(MODEL, self.message, data, "y ~ dose", "--family", family, "--method", "mlo")
+
+    def test_the_default_prior_and_the_full_method_fit_separated_data(self):
+        for data in ("complete.csv", "quasi.csv"):
+            for family in ("logistic", "probit"):
+                with self.subTest(data=data, family=family):
+                    self.good("fit", data, "y ~ dose", "--family", family, *SHORT)
+
+    def test_what_the_message_advises_works(self):
+        self.good("fit", "complete.csv", "y ~ dose", "--prior", "normal(0, 2.5)", "--method", "full", *SHORT)
+
+
+class Options(BadInputTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data(rows=50)
+
+    def refused_options(self, message, *options, formula="y ~ x1"):
+        with self.subTest(options=options):
+            self.refused(USAGE, message, "data.csv", formula, *options)
+
+    def test_a_subsample_has_between_1_and_n_rows(self):
+        for size in ("0", "-1", "51"):
+            self.refused_options(f"--subsample-size must be between 1 and the number of rows, 50 (got {size})",
+                                 "--method", "mlo", "--subsample-size", size)
+
+    def test_the_largest_subsample_is_not_below_the_pilot(self):
+        self.refused_options("--max-subsample-size must be between 20 and the number of rows, 50 (got 10)",
+                             "--method", "mlo-adaptive", "--subsample-size", "20", "--max-subsample-size", "10")
+
+    def test_a_prior_needs_a_positive_scale(self):
+        for scale in ("-1", "0"):
+            self.refused_options(f'--prior "normal(0,{scale})": the scale must be positive (got {scale})',
+                                 "--prior", f"normal(0,{scale})")
+
+    def test_an_unknown_prior_comes_with_the_known_ones(self):
+        self.refused_options('--prior "foo(0,1)": unknown prior; known are flat, normal(location, scale), '
+                             "student_t(degrees, location, scale), cauchy(location, scale), laplace(location, scale), "
+                             "gamma(shape, rate), exponential(rate)", "--prior", "foo(0,1)")
+
+    def test_a_prior_with_the_wrong_count_of_numbers_is_shown_how_to_write_it(self):
+        self.refused_options('--prior "normal(0)": normal needs 2 numbers (got 1); write normal(location, scale)',
+                             "--prior", "normal(0)")
+
+    def test_a_prior_that_fits_no_parameter_is_refused(self):
+        self.refused_options("--prior-for x3: no such parameter; there are (Intercept), x1",
+                             "--prior-for", "x3", "normal(0,1)")
+        self.refused_options('--prior "gamma(1,1)": a gamma prior is for sigma and tau; a coefficient can be negative',
+                             "--prior", "gamma(1,1)")
+        self.refused_options("--prior is for the coefficients of columns, and the formula has none; use "
+                             "--prior-intercept", "--prior", "normal(0,1)", formula="y ~ 1")
+        self.refused_options("--prior-intercept: the formula has no intercept", "--prior-intercept", "normal(0,1)",
+                             formula="y ~ 0 + x1")
+
+    def test_subsampling_options_have_no_meaning_for_full(self):
+        for option, value in (("--subsample-size", "10"), ("--weights", "mlo"), ("--weights-at", "map"),
+                              ("--uniform-share", "0.1"), ("--replacement", "no"), ("--max-subsample-size", "10"),
+                              ("--delta", "0.1")):
+            self.refused_options(f"{option} has no meaning with --method full", option, value, "--method", "full")
+
+    def test_options_of_the_adaptive_size_have_no_meaning_for_a_fixed_size(self):
+        for method in ("mlo", "uniform"):
+            self.refused_options(f"--delta has no meaning with --method {method}", "--delta", "0.1",
+                                 "--method", method)
+            self.refused_options(f"--max-subsample-size has no meaning with --method {method}",
+                                 "--max-subsample-size", "20", "--method", method)
+
+    def test_uniform_weights_take_no_other_weights(self):
+        self.refused_options("--method uniform has uniform weights; for --weights mlo use --method mlo",
+                             "--method", "uniform", "--weights", "mlo")
+        self.refused_options("--weights-at has no meaning with uniform weights",
+                             "--method", "uniform", "--weights-at", "map")
+        self.refused_options("--uniform-share has no meaning with uniform weights",
+                             "--method", "mlo", "--weights", "uniform", "--uniform-share", "0.1")
+
+    def test_unequal_weights_need_replacement(self):
+        self.refused_options("--replacement no needs uniform weights: rows drawn with the unequal probabilities of "
+                             "--weights mlo are drawn with replacement, or the estimate is biased",
+                             "--method", "mlo", "--replacement", "no")
+
+    def test_known_parameters_belong_to_their_families(self):
+        for family in ("logistic", "probit", "poisson", "gaussian", "gaussian-precision"):
+            self.refused_options(f"--known-sigma has no meaning with --family {family}",
+                                 "--known-sigma", "1", "--family", family)
+        self.refused_options("--known-mean has no meaning with --family logistic", "--known-mean", "1")
+        self.refused_options("--known-sigma must be positive (got 0)", "--known-sigma", "0",
+                             "--family", "gaussian-mean")
+
+    def test_the_precision_family_has_no_columns_and_no_intercept(self):
+        self.refused_options("--family gaussian-precision has one parameter, tau, and no columns: write y ~ 1",
+                             "--family", "gaussian-precision")
+        self.refused_options("--prior-intercept has no meaning with --family gaussian-precision, whose parameter is "
+                             "tau", "--family", "gaussian-precision", "--prior-intercept", "flat", formula="y ~ 1")
+
+    def test_proposal_options_must_fit_the_proposal(self):
+        self.refused_options("--proposal-shape has no meaning with --proposal laplace, which has the shape of the "
+                             "Laplace fit", "--proposal-shape", "identity")
+        self.refused_options("--proposal-scale must be at most 1 with --proposal laplace, where 1 draws independently "
+                             "from the Laplace fit (got 2)", "--proposal-scale", "2")
+        self.refused_options("--proposal-shape identity needs --proposal-scale: the step's standard deviation, for "
+                             "every parameter", "--proposal", "random-walk", "--proposal-shape", "identity")
+        self.refused_options("--proposal-scale must be positive (got -1)", "--proposal-scale", "-1")
+
+    def test_weights_at_needs_one_number_a_parameter(self):
+        self.refused_options('--weights-at needs 2 numbers, one a parameter (got 3: "1,2,3")',
+                             "--method", "mlo", "--weights-at", "1,2,3")
+        self.refused_options('--weights-at must be mle, map or numbers separated by commas (got "1,b")',
+                             "--method", "mlo", "--weights-at", "1,b")
+
+    def test_shares_and_probabilities_stay_inside_their_range(self):
+        self.refused_options("--uniform-share must be between 0 and 1 (got 1.5)",
+                             "--method", "mlo", "--uniform-share", "1.5")
+        self.refused_options("--delta must be between 0 and 1, exclusive (got 1)",
+                             "--method", "mlo-adaptive", "--delta", "1")
+
+    def test_counts_have_a_least_value(self):
+        for option, least in (("--chains", 1), ("--draws", 1), ("--thin", 1), ("--warmup", 0), ("--threads", 0)):
+            self.refused_options(f"{option} must be at least {least} (got {least - 1})", option, str(least - 1))
+
+    def test_an_unknown_word_comes_with_the_known_ones(self):
+        for option, words in (
+                ("--family", "gaussian, gaussian-mean, gaussian-precision, logistic, probit, poisson"),
+                ("--method", "full, uniform, mlo, mlo-adaptive"), ("--scale", "none, sd, standard"),
+                ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive"),
+                ("--start", "laplace, mode")):
+            self.refused_options(f'{option} must be one of {words} (got "foo")', option, "foo")
+        self.refused_options('--weights must be one of uniform, mlo, score (got "foo")',
+                             "--method", "mlo", "--weights", "foo")
+
+    def test_a_seed_is_a_whole_number_from_0_that_fits_64_bits(self):
+        for seed in ("-1", "1.5", "x", str(2**64)):
+            with self.subTest(seed=seed):
+                result = self.mlo("fit", "data.csv", "y ~ x1", "--seed", seed, "--quiet")
+                self.assertEqual((result.code, result.stdout), (USAGE, ""))
+                self.assertRegex(result.stderr, rf"^mlo fit: .*--seed.*{seed}")
+
+    def test_a_count_that_is_no_number_is_named_by_option_and_value(self):
+        result = self.mlo("fit", "data.csv", "y ~ x1", "--chains", "many")
+        self.assertEqual((result.code, result.stdout), (USAGE, ""))
+        self.assertRegex(result.stderr, "^mlo fit: .*--chains.*many")
+
+    def test_a_count_beyond_all_memory_or_64_bits_is_named_and_is_no_internal_error(self):
+        for option, value in (("--draws", str(2**63 - 1)), ("--draws", str(2**64)), ("--chains", str(2**64))):
+            with self.subTest(option=option, value=value):
+                result = self.mlo("fit", "data.csv", "y ~ x1", option, value, "--quiet")
+                self.assertEqual((result.code, result.stdout), (USAGE, ""))
+                self.assertRegex(result.stderr, f"^mlo fit: .*{option}.*{value}")
+
+    def test_an_unknown_option_is_named_with_where_to_look(self):
+        result = self.mlo("fit", "data.csv", "y ~ x1", "--bogus")
+        self.assertEqual((result.code, result.stdout), (USAGE, ""))
+        self.assertRegex(result.stderr, "^mlo fit: .*--bogus")
+        self.assertIn("mlo fit --help", result.stderr)
+
+    def test_data_and_formula_are_required(self):
+        for args in ((), ("data.csv",)):
+            self.refused(USAGE, 'DATA and FORMULA are required, e.g. mlo fit data.csv "y ~ x1 + x2"', *args)
+
+    def test_resume_needs_a_directory(self):
+        self.refused(USAGE, "--resume needs --out: the directory of the run to continue", "--resume")
+
+    def test_a_third_positional_argument_is_named(self):
+        result = self.mlo("fit", "data.csv", "y ~ x1", "extra")
+        self.assertEqual((result.code, result.stdout), (USAGE, ""))
+        self.assertRegex(result.stderr, "^mlo fit: .*extra")
+
+    def test_an_unknown_command_is_a_usage_error(self):
+        for args in (("frobnicate",), ()):
+            result = self.mlo(*args)
+            self.assertEqual((result.code, result.stdout), (USAGE, ""))
+            self.assertTrue(result.stderr.startswith("mlo: "), result.stderr)
+            self.assertIn("See mlo --help.", result.stderr)
+
+    def test_simulate_refuses_what_it_cannot_make(self):
+        families = "gaussian, gaussian-mean, gaussian-precision, logistic, probit, poisson"
+        for args, code, words in (
+                (("foo",), USAGE, f'the family must be one of {families} (got "foo")'),
+                (("logistic", "--rows", "0"), USAGE, "--rows must be at least 1 (got 0)"),
+                (("logistic", "--correlation", "1"), USAGE,
+                 "--correlation must be between -1 and 1, exclusive (got 1)"),
+                (("gaussian", "--sigma", "-1"), USAGE, "--sigma must be positive (got -1)"),
+                (("gaussian-precision", "--coefficients=-1"), USAGE, "--coefficients: tau must be positive (got -1)"),
+                (("logistic", "--out", "nosuch/a.csv"), DATA,
+                 "nosuch/a.csv: cannot be written: No such file or directory")):
+            with self.subTest(args=args):
+                result = self.mlo("simulate", *args)
+                self.assertTrue(result.stderr.startswith("mlo simulate: "), result.stderr)
+                self.assertTrue(result.stderr.endswith(f"{words}\n"), result.stderr)
+                self.assertEqual((result.code, result.stdout), (code, ""))
+
+
+    def test_simulate_makes_no_cells_that_fit_refuses_to_read(self):
+        for args in (("gaussian", "--sigma", "inf"), ("gaussian", "--intercept", "inf"),
+                     ("logistic", "--coefficients", "nan"), ("poisson", "--intercept", "800")):
+            with self.subTest(args=args):
+                result = self.mlo("simulate", *args, "--rows", "3")
+                self.assertEqual((result.code, result.stdout), (USAGE, ""))
+                self.assertRegex(result.stderr, f"^mlo simulate: .*{args[1]}.*{args[2]}")
+
+
+class ConfigFiles(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data(family="poisson", rows=50)
+
+    def test_options_are_read_from_a_config_file(self):
+        self.write("options.toml", 'family = "poisson"\nseed = 5\ndraws = 20\nwarmup = 20\n')
+        result = self.good("fit", "data.csv", "y ~ x1", "--config", "options.toml")
+        self.assertIn("poisson model of y", result.stdout)
+        self.assertIn("\n  seed 5\n", result.stdout)
+
+    def test_a_config_file_that_does_not_exist_is_named(self):
+        result = self.mlo("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "nosuch.toml")
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertRegex(result.stderr.splitlines()[-1], "^mlo fit: .*nosuch.toml")
+
+    def test_a_misspelt_option_in_a_config_file_is_named(self):
+        self.write("options.toml", 'famly = "poisson"\n')
+        result = self.mlo("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
+        self.assertEqual((result.code, result.stdout), (USAGE, ""))
+        self.assertRegex(result.stderr, "(?m)^mlo fit: .*famly")
+
+
+class Output(BadInputTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data(rows=50)
+
+    def refused_out(self, message, out):
+        self.refused(DATA, message, "data.csv", "y ~ x1", "--out", out, *SHORT)
+
+    def test_a_directory_that_holds_something_is_not_written_to(self):
+        os.mkdir(self.path("full"))
+        self.write("full/letter.txt", "dear reader\n")
+        self.refused_out("full: --out: the directory exists and is not empty", "full")
+        self.assertEqual(self.files("full"), ["letter.txt"])
+
+    def test_a_directory_that_holds_a_run_is_not_overwritten(self):
+        self.good("fit", "data.csv", "y ~ x1", "--out", "run", *SHORT)
+        before = {name: self.read("run", name) for name in self.files("run")}
+        self.refused_out("run: --out: holds a run already; choose another directory, or continue it with --resume",
+                         "run")
+        self.assertEqual({name: self.read("run", name) for name in self.files("run")}, before)
+
+    def test_a_file_is_not_taken_for_a_directory(self):
+        self.refused_out("data.csv: --out: a file of that name exists", "data.csv")
+        self.refused_out("data.csv/run: --out: cannot be made: Not a directory", "data.csv/run")
+
+    def test_a_place_where_no_directory_can_be_made_is_named(self):
+        # Permissions do not bind the superuser, who may run this test; the kernel's own file system does.
+        self.refused_out("/proc/mlo: --out: cannot be made: No such file or directory", "/proc/mlo")
+
+    def test_an_empty_directory_and_missing_parents_are_fine(self):
+        os.mkdir(self.path("empty"))
+        for out in ("empty", "a/b/c"):
+            self.good("fit", "data.csv", "y ~ x1", "--out", out, *SHORT)
+            self.assertEqual(self.files(out), ["draws-1.csv", "run.json", "summary.csv"])
+
+    def test_after_a_fit_that_failed_the_same_directory_can_be_used(self):
+        self.write("separated.csv", "y,dose\n" + "".join(f"{int(d > 4)},{d}\n" for d in range(1, 9)))
+        for args in (("nosuch.csv", "y ~ x1"), ("data.csv", "y ~ x11"),
+                     ("data.csv", "y ~ x1", "--prior-for", "z", "flat"),
+                     ("data.csv", "y ~ x1", "--method", "mlo", "--subsample-size", "51"),
+                     ("separated.csv", "y ~ dose", "--method", "mlo")):
+            with self.subTest(args=args):
+                self.assertIn(self.mlo("fit", *args, "--out", "run").code, (USAGE, DATA, MODEL))
+                self.good("fit", "data.csv", "y ~ x1", "--out", "run", *SHORT)
+            for name in self.files("run"):
+                os.remove(self.path("run", name))
+
+    def test_a_full_standard_output_is_an_error(self):
+        self.good("fit", "data.csv", "y ~ x1", "--out", "run", *SHORT)
+        message = "standard output: cannot be written: No space left on device"
+        for args in (("summary", "run"), ("summary", "run", "--json"), ("methods",), ("simulate", "logistic"),
+                     ("fit", "data.csv", "y ~ x1", "--quiet", *SHORT)):
+            with open("/dev/full", "wb") as full:
+                result = self.mlo(*args, stdout=full)
+            self.assertEqual((result.code, result.stderr), (DATA, f"mlo {args[0]}: {message}\n"))
+
+
+class FullDisk(BadInputTest):
+    """A limit on the size of files stands for a full disk: writing fails in the middle of a file."""
+
+    # Two chains of 400 draws of 3 doubles: checkpoints of about 13 kB, draws of about 30 kB, run.json of 1 to 3 kB.
+    fit = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "2", "--warmup", "20", "--draws", "400", "--seed", "1")
+
+    def setUp(self):
+        super().setUp()
+        self.make_data(rows=50)
+        self.good(*self.fit, "--out", "reference")
+
+    def fails(self, limit, file, out):
+        result = self.mlo(*self.fit, "--out", out, "--quiet", file_size_limit=limit)
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertRegex(result.stderr, rf"^mlo fit: {file}: cannot be written: File too large\n$")
+
+    def completes(self, out):
+        """Nothing half-written is left under any name, and the run can be continued to the same draws."""
+        self.assertEqual([name for name in self.files(out) if name.endswith(".part")], [])
+        self.assertEqual(self.run_json(out)["status"], "running")
+        self.good("fit", "--resume", "--out", out)
+        self.assertEqual(self.files(out), self.files("reference"))
+        self.assertEqual(self.draws_bytes(out, 2), self.draws_bytes("reference", 2))
+
+    def test_the_run_is_not_begun_if_its_first_file_cannot_be_written(self):
+        result = self.mlo(*self.fit, "--out", "run", "--quiet", file_size_limit=1)
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertEqual(result.stderr, "mlo fit: run: --out: not writable: run/run.json: cannot be written: "
+                                        "File too large\n")
+        self.assertEqual(self.files("run"), [])
+
+    def test_a_checkpoint_that_cannot_be_written_ends_the_run_which_can_be_resumed(self):
+        self.fails(4000, "run/checkpoint-[12]", "run")
+        # The chain that failed stops the other one, whose checkpoint may still be small enough.
+        self.assertIn(self.files("run"), (["run.json"], ["checkpoint-1", "run.json"], ["checkpoint-2", "run.json"]))
+        self.completes("run")
+
+    def test_draws_that_cannot_be_written_are_kept_in_checkpoints(self):
+        self.fails(20000, "run/draws-1.csv", "run")
+        self.assertEqual(self.files("run"), ["checkpoint-1", "checkpoint-2", "run.json"])
+        self.completes("run")
+
+    def test_checkpoints_from_before_survive_a_full_disk(self):
+        self.fails(20000, "run/draws-1.csv", "run")
+        before = [self.read("run", f"checkpoint-{k}") for k in (1, 2)]
+        result = self.mlo("fit", "--resume", "--out", "run", "--quiet", file_size_limit=4000)
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertRegex(result.stderr, "^mlo fit: run/checkpoint-[12]: cannot be written: File too large\n$")
+        self.assertEqual([self.read("run", f"checkpoint-{k}") for k in (1, 2)], before)
+        self.completes("run")
+
+    def test_simulate_leaves_no_half_written_file(self):
+        result = self.mlo("simulate", "logistic", "--rows", "1000", "--out", "made.csv", file_size_limit=4096)
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertEqual(result.stderr, "mlo simulate: made.csv: cannot be written: File too large\n")
+        self.assertEqual(self.files(), ["data.csv", "reference"])
+
+
+class Summaries(CommandTest):
+    def refused(self, message, *args):
+        result = self.mlo("summary", *args)
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertEqual(result.stderr, f"mlo summary: {message}\n")
+
+    def test_a_directory_that_does_not_exist_is_named(self):
+        self.refused("nosuch: no such run directory", "nosuch")
+
+    def test_a_directory_that_is_no_run_is_told_so(self):
+        os.mkdir(self.path("folder"))
+        self.refused("folder: not a run of mlo: it has no run.json", "folder")
+
+    def test_a_file_is_not_taken_for_a_run(self):
+        self.write("data.csv", "y,x1\n")
+        self.refused("data.csv: not a run directory but a file", "data.csv")
+
+    def test_a_run_json_of_another_program_is_told_so(self):
+        os.mkdir(self.path("folder"))
+        for contents in ("{}\n", "[1, 2]\n", "hello\n", ""):
+            self.write("folder/run.json", contents)
+            result = self.mlo("summary", "folder")
+            self.assertEqual((result.code, result.stdout), (DATA, ""))
+            self.assertRegex(result.stderr, "^mlo summary: folder/run.json: not a run of mlo")
+
+    def test_json_and_csv_at_once_are_refused(self):
+        result = self.mlo("summary", "run", "--json", "--csv")
+        self.assertEqual((result.code, result.stdout), (USAGE, ""))
+        self.assertRegex(result.stderr, "^mlo summary: --json excludes --csv")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,223 @@
+# Copyright (c) the mlo authors. BSD-3-Clause.
+"""The run directory: what it holds, that it agrees with what was printed, and when a run is not resumed."""
+import csv
+import io
+import json
+import math
+import os
+import statistics
+import unittest
+
+from support import CommandTest, table_of
+
+STATISTICS = ["mean", "sd", "mcse_mean", "hpd_2.5", "hpd_97.5", "median", "q5", "q95", "ess_bulk", "ess_tail", "rhat"]
+
+
+class RunDirectory(CommandTest):
+    chains, draws_a_chain = 3, 150
+    fit = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "3", "--warmup", "100", "--draws", "150", "--thin", "2",
+           "--seed", "9")
+
+    def setUp(self):
+        super().setUp()
+        self.make_data()
+
+    def test_it_holds_the_record_the_summary_and_the_draws_and_nothing_else(self):
+        self.good(*self.fit, "--out", "run")
+        self.assertEqual(self.files("run"), ["draws-1.csv", "draws-2.csv", "draws-3.csv", "run.json", "summary.csv"])
+
+    def test_run_json_says_what_was_run_and_names_the_parameters(self):
+        self.good(*self.fit, "--out", "run")
+        run = self.run_json("run")
+        self.assertEqual(run["status"], "finished")
+        self.assertEqual(run["mlo"], self.good("--version").stdout.split()[-1])
+        self.assertEqual(run["terms"], {"theta.1": "(Intercept)", "theta.2": "x1", "theta.3": "x2"})
+        self.assertRegex(run["data_fingerprint"], "^[0-9a-f]{16}$")
+        options = run["options"]
+        for name, value in (("data", "data.csv"), ("formula", "y ~ x1 + x2"), ("family", "logistic"),
+                            ("method", "full"), ("chains", 3), ("warmup", 100), ("draws", 150), ("thin", 2),
+                            ("seed", 9)):
+            self.assertEqual(options[name], value, name)
+
+    def test_the_draws_are_stan_csv(self):
+        self.good(*self.fit, "--out", "run")
+        for chain in range(1, self.chains + 1):
+            draws = self.draws("run", chain)
+            self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
+            self.assertEqual(len(draws.rows), self.draws_a_chain)
+            self.assertTrue(all(math.isfinite(cell) for row in draws.rows for cell in row))
+            settings = draws.settings()
+            for name, value in (("method", "sample (Default)"), ("num_samples", "300"), ("num_warmup", "100"),
+                                ("save_warmup", "0"), ("thin", "2"), ("id", str(chain)), ("seed", "9"),
+                                ("mlo_formula", "y ~ x1 + x2"), ("theta.1", "(Intercept)"), ("theta.3", "x2")):
+                self.assertEqual(settings[name], value, name)
+
+    def test_lp_is_the_log_posterior_up_to_a_constant(self):
+        # logistic, with standard normal priors: sum of y eta - log(1 + e^eta), minus half the sum of squares.
+        self.good(*self.fit, "--out", "run", "--prior", "normal(0,1)", "--prior-intercept", "normal(0,1)")
+        with open(self.path("data.csv"), encoding="utf-8") as file:
+            data = [[float(cell) for cell in row] for row in list(csv.reader(file))[1:]]
+
+        def log_posterior(theta):
+            total = -sum(value * value for value in theta) / 2
+            for y, x1, x2 in data:
+                eta = theta[0] + theta[1] * x1 + theta[2] * x2
+                total += y * eta - math.log1p(math.exp(eta))
+            return total
+
+        rows = self.draws("run", 1).rows[:20]
+        constant = rows[0][0] - log_posterior(rows[0][2:])
+        for row in rows:
+            # 200 terms of size 1: rounding stays far below 1e-10.
+            self.assertAlmostEqual(row[0] - log_posterior(row[2:]), constant, delta=1e-10)
+
+    def test_the_summary_is_that_of_the_draws(self):
+        result = self.good(*self.fit, "--out", "run", "--json")
+        parameters = json.loads(result.stdout)["parameters"]
+        self.assertEqual(list(parameters), ["(Intercept)", "x1", "x2"])
+        chains = [self.draws("run", k + 1) for k in range(self.chains)]
+        for k, values in enumerate(parameters.values()):
+            self.assertEqual(list(values), STATISTICS)
+            pooled = [value for draws in chains for value in draws.column(f"theta.{k + 1}")]
+            # Both sides compute in double precision and add in another order: 1e-10 is far above that.
+            self.assertAlmostEqual(values["mean"], statistics.fmean(pooled), delta=1e-10)
+            self.assertAlmostEqual(values["sd"], statistics.stdev(pooled), delta=1e-10)
+            self.assertAlmostEqual(values["median"], statistics.median(pooled), delta=1e-10)
+            twentieths = statistics.quantiles(pooled, n=20, method="inclusive")
+            self.assertAlmostEqual(values["q5"], twentieths[0], delta=1e-10)
+            self.assertAlmostEqual(values["q95"], twentieths[-1], delta=1e-10)
+            covered = sum(values["hpd_2.5"] <= value <= values["hpd_97.5"] for value in pooled)
+            self.assertGreaterEqual(covered, math.floor(0.95 * len(pooled)))
+
+    def test_the_table_shows_the_same_numbers_rounded(self):
+        result = self.good(*self.fit, "--out", "run")
+        parameters = self.run_json("run")["summary"]["parameters"]
+        table = table_of(result.stdout)
+        self.assertEqual(list(table), list(parameters))
+        columns = {"mean": "mean", "sd": "sd", "mcse": "mcse_mean", "hpd 2.5%": "hpd_2.5", "hpd 97.5%": "hpd_97.5",
+                   "median": "median", "ess bulk": "ess_bulk", "ess tail": "ess_tail", "rhat": "rhat"}
+        for name, row in table.items():
+            self.assertEqual(list(row), list(columns))
+            for title, cell in row.items():
+                decimals = len(cell.partition(".")[2])
+                # Half a unit of the last digit shown, and a little for the halves themselves.
+                self.assertAlmostEqual(float(cell), parameters[name][columns[title]], delta=0.5001 * 10**-decimals)
+
+    def test_summary_prints_what_fit_printed(self):
+        table = self.good(*self.fit, "--out", "table").stdout
+        self.assertEqual(self.good("summary", "table").stdout, table)
+        as_json = self.good(*self.fit, "--out", "json", "--json").stdout
+        self.assertEqual(self.good("summary", "json", "--json").stdout, as_json)
+        # Timings apart, the two runs are one.
+        first, second = (json.loads(self.good("summary", run, "--json").stdout) for run in ("table", "json"))
+        del first["seconds"], second["seconds"]
+        self.assertEqual(first, second)
+
+    def test_json_csv_and_the_summary_file_agree(self):
+        self.good(*self.fit, "--out", "run")
+        parameters = json.loads(self.good("summary", "run", "--json").stdout)["parameters"]
+        text = self.good("summary", "run", "--csv").stdout
+        self.assertEqual(text.encode(), self.read("run", "summary.csv"))
+        rows = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual([row["parameter"] for row in rows], list(parameters))
+        for row in rows:
+            self.assertEqual(list(row), ["parameter", *STATISTICS])
+            self.assertEqual({name: float(row[name]) for name in STATISTICS}, parameters[row["parameter"]])
+
+    def test_names_with_commas_and_quotes_survive_the_files(self):
+        self.write("data.csv", 'y,"a,b"\n' + "".join(f"{k % 2},{(k * 7) % 10}\n" for k in range(40)))
+        self.good("fit", "data.csv", "y ~ `a,b`", "--draws", "20", "--warmup", "20", "--seed", "1", "--out", "run")
+        name = list(self.run_json("run")["summary"]["parameters"])[1]
+        self.assertIn("a,b", name)
+        rows = list(csv.DictReader(io.StringIO(self.read("run", "summary.csv").decode())))
+        self.assertEqual(rows[1]["parameter"], name)
+        self.assertIn(name, table_of(self.good("summary", "run").stdout))
+
+    def test_a_subsampled_run_says_so(self):
+        result = self.good(*self.fit, "--out", "run", "--method", "mlo", "--subsample-size", "20", "--json")
+        summary = json.loads(result.stdout)
+        self.assertEqual(summary["method"]["name"], "mlo")
+        self.assertEqual(summary["method"]["promise"], "approximate")
+        # A step reads its subsample at both ends of the move, or once: never more than 40 of the 200 rows.
+        self.assertLessEqual(summary["method"]["rows_per_step"], 40)
+        self.assertGreater(summary["method"]["noise_sd"], 0)
+        self.assertIn("laplace sd", self.good("summary", "run").stdout)
+
+
+class Resuming(CommandTest):
+    # About a second of warm-up, in which it is interrupted.
+    model = ("data.csv", "y ~ x1 + x2")
+    options = ("--chains", "2", "--seed", "4", "--proposal", "adaptive", "--warmup", "250000")
+    fit = ("fit", *model, *options, "--draws", "300", "--out", "run")
+
+    def setUp(self):
+        super().setUp()
+        self.make_data()
+
+    def refused(self, code, message, *args):
+        result = self.mlo("fit", *args, "--quiet")
+        self.assertEqual(result.stderr, f"mlo fit: {message}\n")
+        self.assertEqual((result.code, result.stdout), (code, ""))
+
+    def test_a_finished_run_is_not_resumed(self):
+        self.good("fit", "data.csv", "y ~ x1", "--draws", "20", "--warmup", "20", "--out", "run")
+        before = {name: self.read("run", name) for name in self.files("run")}
+        self.refused(2, "--resume: the run in run is finished; show it with: mlo summary run",
+                     "--resume", "--out", "run")
+        self.assertEqual({name: self.read("run", name) for name in self.files("run")}, before)
+
+    def test_a_directory_without_a_run_is_not_resumed(self):
+        self.refused(3, "nosuch: no such run directory", "--resume", "--out", "nosuch")
+        os.mkdir(self.path("folder"))
+        self.refused(3, "folder: not a run of mlo: it has no run.json", "--resume", "--out", "folder")
+        self.refused(3, "data.csv: not a run directory but a file", "--resume", "--out", "data.csv")
+
+    def test_a_record_that_was_edited_badly_is_named(self):
+        self.interrupted(self.start(*self.fit), "warm-up ")
+        record = self.run_json("run")
+        for key, value in (("data_fingerprint", "unknown"), ("data_fingerprint", 7), ("options", {}), ("status", None)):
+            with self.subTest(key=key, value=value):
+                self.write("run/run.json", json.dumps(dict(record, **{key: value})))
+                result = self.mlo("fit", "--resume", "--out", "run", "--quiet")
+                self.assertEqual((result.code, result.stdout), (3, ""))
+                self.assertRegex(result.stderr, "^mlo fit: run/run.json: not ")
+
+    def test_a_run_is_not_resumed_on_other_data(self):
+        self.interrupted(self.start(*self.fit), "warm-up ")
+        data = self.read("data.csv")
+        for changed in (data.replace(b"\n1,", b"\n0,", 1), data[:data.rindex(b"\n", 0, -1) + 1]):
+            self.write("data.csv", changed)
+            self.refused(3, "data.csv: has changed since the run in run began; it cannot be continued",
+                         "--resume", "--out", "run")
+        self.write("data.csv", data)
+        self.good("fit", "--resume", "--out", "run")
+
+    def test_a_run_is_not_resumed_with_other_options(self):
+        self.interrupted(self.start(*self.fit), "warm-up ")
+        message = ("--resume: these are not the options of the run in run; leave them out, as all is taken from its "
+                   "run.json: mlo fit --resume --out run")
+        for args in (self.model, ("data.csv", "y ~ x1", *self.options, "--draws", "300"),
+                     (*self.model, *self.options, "--draws", "301"),
+                     (*self.model, *self.options, "--draws", "300", "--thin", "2")):
+            self.refused(2, message, *args, "--resume", "--out", "run")
+        self.good(*self.fit, "--resume")
+
+    def test_an_option_that_differs_is_refused_also_without_data_and_formula(self):
+        self.interrupted(self.start(*self.fit), "warm-up ")
+        for option, value in (("--draws", "301"), ("--seed", "5"), ("--method", "mlo")):
+            with self.subTest(option=option):
+                result = self.mlo("fit", "--resume", "--out", "run", option, value, "--quiet")
+                self.assertEqual((result.code, result.stdout), (2, ""))
+
+    def test_a_damaged_checkpoint_is_named(self):
+        self.interrupted(self.start(*self.fit), "warm-up ")
+        good = self.read("run", "checkpoint-2")
+        for damaged, message in ((good[:-1], "damaged checkpoint"),
+                                 (good[:40] + bytes([good[40] ^ 1]) + good[41:], "damaged checkpoint"),
+                                 (b"", "not a checkpoint of this version of mlo")):
+            self.write("run/checkpoint-2", damaged)
+            self.refused(3, f"run/checkpoint-2: {message}", "--resume", "--out", "run")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

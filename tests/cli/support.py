@@ -1,0 +1,189 @@
+# Copyright (c) the mlo authors. BSD-3-Clause.
+"""What the end-to-end tests share: running the command, small data sets, reading what a run wrote.
+
+The program under test is named by the environment variable MLO_COMMAND.
+"""
+import json
+import math
+import os
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+COMMAND = os.environ.get("MLO_COMMAND", "")
+# A hung program fails its test here, with its output, before ctest ends the whole file.
+PATIENCE_SECONDS = 200
+
+
+class Result:
+    def __init__(self, code, stdout, stderr):
+        self.code, self.stdout, self.stderr = code, stdout, stderr
+
+
+class Draws:
+    """A draws-K.csv, read as strictly as Stan's readers do."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if not text.endswith("\n"):
+            raise AssertionError(f"{path}: the last line is not complete")
+        lines = text.splitlines()
+        self.comments = [line for line in lines if line.startswith("#")]
+        body = [line for line in lines if not line.startswith("#")]
+        self.header = body[0].split(",")
+        self.text_rows = [line.split(",") for line in body[1:]]
+        self.rows = [[float(cell) for cell in row] for row in self.text_rows]
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.header):
+                raise AssertionError(f"{path}: draw {number + 1} has {len(row)} cells, the header {len(self.header)}")
+
+    def settings(self):
+        pairs = (line.lstrip("# ").split(" = ", 1) for line in self.comments if " = " in line)
+        return {name: value for name, value in pairs}
+
+    def column(self, name):
+        at = self.header.index(name)
+        return [row[at] for row in self.rows]
+
+    def parameters(self):
+        """The draws as text, without lp__ and accept_stat__."""
+        return [row[2:] for row in self.text_rows]
+
+
+class CommandTest(unittest.TestCase):
+    """Each test has a temporary directory of its own, which is also where the command runs."""
+
+    maxDiff = None
+
+    def setUp(self):
+        if not COMMAND:
+            self.fail("set MLO_COMMAND to the program under test")
+        self.directory = tempfile.mkdtemp(prefix="mlo-cli-")
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def write(self, name, contents):
+        mode = "wb" if isinstance(contents, bytes) else "w"
+        with open(self.path(name), mode) as file:
+            file.write(contents)
+        return name
+
+    def read(self, *names):
+        with open(self.path(*names), "rb") as file:
+            return file.read()
+
+    def files(self, *names):
+        return sorted(os.listdir(self.path(*names)))
+
+    def environment(self):
+        # The system's own messages (no such file, ...) in English.
+        return dict(os.environ, LC_ALL="C")
+
+    def mlo(self, *args, stdout=subprocess.PIPE, file_size_limit=None):
+        """Runs the command to its end. file_size_limit: bytes a file may have, as on a full disk."""
+        limit = None
+        if file_size_limit is not None:
+            def limit():
+                resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
+        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=self.environment(), stdin=subprocess.DEVNULL,
+                              stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, preexec_fn=limit,
+                              check=False)
+        return Result(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+
+    def good(self, *args, **kwargs):
+        result = self.mlo(*args, **kwargs)
+        self.assertEqual(result.code, 0, f"mlo {' '.join(args)}\n{result.stderr}")
+        return result
+
+    def start(self, *args):
+        """Starts the command in the background; its stderr can be waited for."""
+        process = subprocess.Popen([COMMAND, *args], cwd=self.directory, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        process.seen = b""
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def wait_for(self, process, words):
+        """Waits until stderr shows the words."""
+        stop = time.monotonic() + PATIENCE_SECONDS
+        while words.encode() not in process.seen:
+            ready, _, _ = select.select([process.stderr], [], [], max(0, stop - time.monotonic()))
+            piece = os.read(process.stderr.fileno(), 65536) if ready else b""
+            if not piece:
+                self.fail(f"stderr ended without {words!r}:\n{process.seen.decode()}")
+            process.seen += piece
+
+    def signalled(self, process, which):
+        """Sends the signal and waits for the end."""
+        process.send_signal(which)
+        stdout, stderr = process.communicate(timeout=PATIENCE_SECONDS)
+        return Result(process.returncode, stdout.decode(), (process.seen + stderr).decode())
+
+    def interrupted(self, process, words):
+        """Sends SIGINT once stderr shows the words; the run must end as interrupted."""
+        self.wait_for(process, words)
+        result = self.signalled(process, signal.SIGINT)
+        self.assertEqual(result.code, 130, result.stderr)
+        return result
+
+    def draws(self, run, chain):
+        return Draws(self.path(run, f"draws-{chain}.csv"))
+
+    def draws_bytes(self, run, chains):
+        return [self.read(run, f"draws-{k + 1}.csv") for k in range(chains)]
+
+    def run_json(self, run):
+        return json.loads(self.read(run, "run.json"))
+
+    # Data, by the standard library's generator: nothing of the program under test is in them.
+
+    def make_data(self, name="data.csv", family="logistic", rows=200, seed=11):
+        source = random.Random(seed)
+        lines = ["y,x1,x2"]
+        for _ in range(rows):
+            x1, x2 = source.gauss(0, 1), source.gauss(0, 1)
+            eta = 0.3 + 0.8 * x1 - 0.5 * x2
+            if family == "logistic":
+                y = int(source.random() < 1 / (1 + math.exp(-eta)))
+            elif family == "probit":
+                y = int(source.gauss(0, 1) < eta)
+            elif family == "poisson":
+                y, product, floor = 0, source.random(), math.exp(-math.exp(eta))
+                while product > floor:
+                    y, product = y + 1, product * source.random()
+            else:
+                y = f"{eta + source.gauss(0, 1):.6f}"
+            lines.append(f"{y},{x1:.6f},{x2:.6f}")
+        return self.write(name, "\n".join(lines) + "\n")
+
+
+def table_of(text):
+    """The summary table of the text output: {parameter: {column: cell}}."""
+    lines = text.splitlines()
+    at = next(k for k, line in enumerate(lines) if line.startswith("parameter "))
+    titles = re.split(r"\s{2,}", lines[at].strip())
+    rows = {}
+    for line in lines[at + 1:]:
+        if not line:
+            break
+        cells = re.split(r"\s{2,}", line.strip())
+        rows[cells[0]] = dict(zip(titles[1:], cells[1:]))
+    return rows
