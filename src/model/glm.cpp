@@ -83,6 +83,11 @@ void Glm<F>::log_likelihoods(Params theta, Rows rows, std::span<double> terms) c
 }
 
 template <Family F>
+void Glm<F>::prefetch(std::span<const RowId> ids) const noexcept {
+  linear::prefetch(view(design_), ids.data(), ids.size());
+}
+
+template <Family F>
 void Glm<F>::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                         std::span<double> differences) const noexcept {
   const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);

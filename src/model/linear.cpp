@@ -7,6 +7,24 @@
 
 #include "model/linear.hpp"
 
+// Not a matter of the instruction set: compiled once.
+#ifndef MLO_MODEL_LINEAR_PREFETCH
+#define MLO_MODEL_LINEAR_PREFETCH
+namespace mlo::linear {
+
+// A random row is one to three cache lines from memory. Asking for it 16 rows ahead hides most of the wait.
+constexpr std::size_t ahead = 16;
+inline void prefetch_row(RowStoreView x, std::uint32_t id) {
+  constexpr std::uintptr_t line = 64;
+  const auto row = reinterpret_cast<std::uintptr_t>(x.data + id * x.stride);
+  const std::uintptr_t end = row + x.stride * sizeof(double);
+  for (std::uintptr_t at = row & ~(line - 1); at < end; at += line)
+    __builtin_prefetch(reinterpret_cast<const void*>(at));
+}
+
+}  // namespace mlo::linear
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace mlo::linear::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -61,16 +79,6 @@ HWY_INLINE void dot2x2(const double* const* rows, const double* beta_a, const do
     b1 = hn::MulAdd(x1, b, b1);
   }
   store_sums(a0, b0, a1, b1, out);
-}
-
-// A random row is one to three cache lines from memory. Asking for it 16 rows ahead hides most of the wait.
-constexpr std::size_t ahead = 16;
-HWY_INLINE void prefetch_row(RowStoreView x, std::uint32_t id) {
-  constexpr std::uintptr_t line = 64;
-  const auto row = reinterpret_cast<std::uintptr_t>(x.data + id * x.stride);
-  const std::uintptr_t end = row + x.stride * sizeof(double);
-  for (std::uintptr_t at = row & ~(line - 1); at < end; at += line)
-    __builtin_prefetch(reinterpret_cast<const void*>(at));
 }
 
 void PredictorsRange(RowStoreView x, std::size_t first, std::size_t count, const double* beta, double* eta) {
@@ -186,6 +194,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mlo::linear {
+
+void prefetch(RowStoreView x, const std::uint32_t* ids, std::size_t count) noexcept {
+  for (std::size_t k = 0; k < count; ++k) prefetch_row(x, ids[k]);
+}
 
 HWY_EXPORT(PredictorsRange);
 HWY_EXPORT(PredictorsGather);

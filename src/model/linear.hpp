@@ -25,6 +25,9 @@ void predictors(RowStoreView x, std::size_t first, std::size_t count, const doub
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
+// Asks for rows that will be needed soon.
+void prefetch(RowStoreView x, const std::uint32_t* ids, std::size_t count) noexcept;
+
 // Two predictors of the same rows, each row fetched once.
 void predictor_pairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
                      const double* beta_b, double* eta_a, double* eta_b) noexcept;

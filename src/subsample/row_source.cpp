@@ -30,33 +30,49 @@ WeightedRows::WeightedRows(std::span<const double> probabilities)
   }
 }
 
+// In two stages that overlap: while the cells of one chunk are on their way from memory, the random numbers of the next
+// are made.
 void WeightedRows::draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
-  constexpr std::size_t batch = 64;
-  std::array<std::uint64_t, batch> words;
-  std::array<std::size_t, batch> at;
-  for (std::size_t first = 0; first < ids.size(); first += batch) {
-    const std::size_t count = std::min(batch, ids.size() - first);
-    stream.fill({words.data(), count});
-    for (std::size_t k = 0; k < count; ++k) {
+  constexpr std::size_t chunk = 16;
+  struct Pending {
+    std::array<std::uint64_t, chunk> uniform;
+    std::array<std::size_t, chunk> cell;
+    std::size_t first = 0, count = 0;
+  };
+  std::array<Pending, 2> stages;
+  const auto ask = [&](Pending& p, std::size_t first) {
+    p.first = first;
+    p.count = std::min(chunk, ids.size() - first);
+    stream.fill({p.uniform.data(), p.count});
+    for (std::size_t k = 0; k < p.count; ++k) {
       // As in AliasTable: the upper half of word * n is the cell, the lower half the uniform number.
-      const auto product = static_cast<Uint128>(words[k]) * cells_.size();
-      at[k] = static_cast<std::size_t>(product >> 64U);
-      words[k] = static_cast<std::uint64_t>(product);
-      __builtin_prefetch(&cells_[at[k]]);
+      const auto product = static_cast<Uint128>(p.uniform[k]) * cells_.size();
+      p.cell[k] = static_cast<std::size_t>(product >> 64U);
+      p.uniform[k] = static_cast<std::uint64_t>(product);
+      __builtin_prefetch(&cells_[p.cell[k]]);
     }
-    for (std::size_t k = 0; k < count; ++k) {
-      const Cell& cell = cells_[at[k]];
-      const auto high = static_cast<std::uint32_t>(words[k] >> 32U);
+  };
+  const auto answer = [&](const Pending& p) {
+    for (std::size_t k = 0; k < p.count; ++k) {
+      const Cell& cell = cells_[p.cell[k]];
+      const auto high = static_cast<std::uint32_t>(p.uniform[k] >> 32U);
       bool own = high < cell.threshold;
       if (high == cell.threshold) [[unlikely]]
-        own = static_cast<std::uint32_t>(words[k]) < threshold_low_[at[k]];
+        own = static_cast<std::uint32_t>(p.uniform[k]) < threshold_low_[p.cell[k]];
       // By mask, not by branch: the outcome is a coin toss that no predictor learns.
       const auto stay = -static_cast<RowId>(own);
-      ids[first + k] = (static_cast<RowId>(at[k]) & stay) | (cell.alias & ~stay);
+      ids[p.first + k] = (static_cast<RowId>(p.cell[k]) & stay) | (cell.alias & ~stay);
       const float factor[2] = {cell.alias_factor, cell.own_factor};
-      factors[first + k] = unit_ * static_cast<double>(factor[own ? 1 : 0]);
+      factors[p.first + k] = unit_ * static_cast<double>(factor[own ? 1 : 0]);
     }
+  };
+  std::size_t now = 0;
+  if (!ids.empty()) ask(stages[0], 0);
+  for (std::size_t first = chunk; first < ids.size(); first += chunk, now ^= 1U) {
+    ask(stages[now ^ 1U], first);
+    answer(stages[now]);
   }
+  if (!ids.empty()) answer(stages[now]);
 }
 
 WithoutReplacement::WithoutReplacement(std::size_t rows) : rows_(rows), cells_(1024, Cell{0, 0, 0}) {

@@ -45,6 +45,7 @@ class Glm {
   [[nodiscard]] double log_prior(Params theta) const noexcept;
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;
   [[nodiscard]] double log_likelihood(Params theta, Rows rows) const noexcept;
+  void prefetch(std::span<const RowId> ids) const noexcept;
   void log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                   std::span<double> differences) const noexcept;
   void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const;
