@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/errors.hpp"
@@ -75,7 +76,7 @@ void add_demo(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<DemoCommand>();
   CLI::App* c = app.add_subcommand("demo", "The paper's logistic example, simulated in memory");
   c->add_option("--rows", command->rows, "Rows to simulate")->capture_default_str();
-  c->add_option("--seed", command->seed, "Seed of the data and the chains")->capture_default_str();
+  c->add_option("--seed", command->seed, "Seed of the data and the chains")->check(whole_number())->capture_default_str();
   c->add_option("--threads", command->threads, "Threads; 0 = all the machine has")->capture_default_str();
   c->add_flag("-q,--quiet", command->quiet, "No progress");
   c->footer("Example:\n  mlo demo --rows 1000000");

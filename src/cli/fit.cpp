@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/errors.hpp"
@@ -17,7 +18,21 @@ struct FitCommand {
   FitOptions options;
   bool json = false;
   bool quiet = false;
+  std::string config;  // was read before the options were parsed: see config.hpp
 };
+
+// A resumed run takes its options from its directory. Naming others without the data would be ignored: refuse.
+void check_resume(const CLI::App& c, const FitCommand& command) {
+  if (!command.options.resume || !command.options.data.empty()) return;
+  for (const CLI::Option* option : c.get_options()) {
+    const std::string name = option->get_name();
+    const bool allowed = name == "--resume" || name == "--out" || name == "--threads" || name == "--json" ||
+                         name == "--quiet" || name == "--help" || name == "--config";
+    if (option->count() > 0 && !allowed)
+      throw UsageError(fmt::format("{} cannot be given with --resume: the run's options are in {}/run.json", name,
+                                   command.options.out));
+  }
+}
 
 void add_model_options(CLI::App& c, FitOptions& o) {
   c.add_option("--family", o.family, fmt::format("Family of the response: {}", family_names()))
@@ -65,7 +80,8 @@ void add_run_options(CLI::App& c, FitCommand& f) {
   c.add_option("--warmup", o.warmup, "Steps of each chain before the first draw")->capture_default_str()->group("Run");
   c.add_option("--draws", o.draws, "Draws kept of each chain")->capture_default_str()->group("Run");
   c.add_option("--thin", o.thin, "Steps per draw that is kept")->capture_default_str()->group("Run");
-  c.add_option("--seed", o.seed, "Seed: same seed, same draws, for any number of threads. Default: drawn and printed")->group("Run");
+  c.add_option("--seed", o.seed, "Seed: same seed, same draws, for any number of threads. Default: drawn and printed")
+      ->check(whole_number())->group("Run");
   c.add_option("--threads", o.threads, "Threads; 0 = all the machine has")->capture_default_str()->group("Run");
   c.add_option("-o,--out", o.out, "Directory for draws, summary and the run's record; must be new or empty")->type_name("DIR")->group("Run");
   c.add_flag("--resume", o.resume, "Continue the interrupted run in --out, to the draws it would have had")->group("Run");
@@ -103,7 +119,9 @@ void add_fit(CLI::App& app, int& exit_code) {
   add_model_options(*c, command->options);
   add_method_options(*c, command->options);
   add_run_options(*c, *command);
-  c->set_config("--config", "", "TOML file with these options, e.g.  family = \"poisson\"")->group("Run");
+  c->add_option("--config", command->config,
+                "TOML file with options of this command, e.g.  family = \"poisson\"; the command line has the last word")
+      ->type_name("FILE")->group("Run");
   c->footer(
       "Formula: + - : * ^ ( ) 0 1 .  log exp sqrt abs I() offset(); arithmetic and comparisons inside I() and\n"
       "parentheses; any expression as response.\n"
@@ -112,7 +130,10 @@ void add_fit(CLI::App& app, int& exit_code) {
       "  mlo simulate logistic --rows 100000 --out data.csv\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --seed 1 --out run1\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --method mlo --subsample-size 1000");
-  c->callback([command, &exit_code] { run(*command, exit_code); });
+  c->callback([command, c, &exit_code] {
+    check_resume(*c, *command);
+    run(*command, exit_code);
+  });
 }
 
 }  // namespace mlo::cli

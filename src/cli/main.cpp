@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "cli/command.hpp"
+#include "cli/config.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/registry/fit.hpp"
 
@@ -58,6 +60,20 @@ int report(const std::string& command, const std::string& message, mlo::ExitCode
   return static_cast<int>(code);
 }
 
+// The parser's messages in our words, where its own would puzzle.
+std::string explain(const CLI::ParseError& e) {
+  const std::string text = e.what();
+  const auto after = [&](std::string_view prefix) { return text.substr(prefix.size()); };
+  constexpr std::string_view unexpected = "The following argument was not expected: ";
+  constexpr std::string_view several = "The following arguments were not expected: ";
+  constexpr std::string_view convert = "Could not convert: ";
+  if (text.rfind(unexpected, 0) == 0) return "unknown option or extra argument: " + after(unexpected);
+  if (text.rfind(several, 0) == 0) return "unknown options or extra arguments: " + after(several);
+  if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
+  if (text == "A subcommand is required") return "a command is required: demo, fit, summary, methods or simulate";
+  return text;
+}
+
 int run(int argc, char** argv) {
   using namespace mlo;
   int exit_code = 0;
@@ -76,12 +92,17 @@ int run(int argc, char** argv) {
     return used.empty() ? std::string() : used[0]->get_name();
   };
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = cli::with_config({argv + 1, argv + argc});
+    const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == arguments[0]; };
+    if (!arguments.empty() && arguments[0].rfind('-', 0) != 0 && app.get_subcommands(named).empty())
+      throw UsageError(fmt::format("unknown command \"{}\"; commands are demo, fit, summary, methods, simulate", arguments[0]));
+    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    app.parse(std::move(arguments));
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     const std::string hint = command().empty() ? "mlo --help" : "mlo " + command() + " --help";
-    return report(command(), fmt::format("{}\nSee {}.", e.what(), hint), ExitCode::usage);
+    return report(command(), fmt::format("{}\nSee {}.", explain(e), hint), ExitCode::usage);
   } catch (const Error& e) {
     return report(command(), e.what(), e.code());
   } catch (const std::bad_alloc&) {

@@ -86,10 +86,14 @@ void Progress::show_phase(const std::string& phase, double share) {
 
 void Progress::watch_sampling(const RunControl& control, const ChainOptions& options) {
   watching_ = true;
-  thread_ = std::thread([this, &control, options] {
+  const auto steps_made = [&control] {
+    double done = 0;
+    for (const auto& chain : control.chains) done += static_cast<double>(chain.steps.load(std::memory_order_relaxed));
+    return done;
+  };
+  thread_ = std::thread([this, &control, options, at_start = steps_made()] {
     const auto started = Clock::now();
     const double all = static_cast<double>(options.steps() * options.chains);
-    double at_start = -1;
     int shown_tenth = 0;
     while (watching_) {
       std::this_thread::sleep_for(refresh);
@@ -100,7 +104,6 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
         warm += steps < options.warmup ? 1 : 0;
         accepted += static_cast<double>(chain.accepted.load(std::memory_order_relaxed));
       }
-      if (at_start < 0) at_start = done;
       const int tenth = static_cast<int>(10 * done / all);
       if (!terminal_ && (tenth <= shown_tenth || !watching_)) continue;
       shown_tenth = tenth;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/registry/options.hpp"
@@ -60,7 +61,7 @@ void add_simulate(CLI::App& app) {
   c->add_option("--intercept", o.intercept, "Intercept")->capture_default_str();
   c->add_option("--correlation", o.correlation, "Correlation of neighbouring columns (AR(1))")->capture_default_str();
   c->add_option("--sigma", o.sigma, "Standard deviation of gaussian responses")->capture_default_str();
-  c->add_option("--seed", o.seed, "Seed: same seed, same data")->capture_default_str();
+  c->add_option("--seed", o.seed, "Seed: same seed, same data")->check(whole_number())->capture_default_str();
   c->add_option("-o,--out", command->out, "File to write; default: standard output")->type_name("FILE");
   c->footer("Example:\n  mlo simulate logistic --rows 100000 --coefficients 1,0.5 --seed 7 --out data.csv");
   c->callback([command] {

@@ -180,7 +180,7 @@ class Builder {
     const auto name = std::find_if(names_.begin(), names_.end(), [&](const std::string& column) {
       return std::isnan(columns_.values(column)[row]);
     });
-    throw DataError(table_.file, table_.line_of(row), fmt::format("column \"{}\" is missing", *name));
+    throw DataError(table_.file, table_.line_of(row), fmt::format("column \"{}\": the cell is empty or NA (--missing error)", *name));
   }
 
   void refuse_no_rows() const {
@@ -254,8 +254,8 @@ Design build_design(const Formula& formula, Table table, const DesignOptions& op
   table.columns = {};  // x has taken their place
 
   if (design.rows < design.dim) {
-    throw ModelError(fmt::format("{} {} fewer than the {} coefficients", design.rows,
-                                 design.rows == 1 ? "row is" : "rows are", design.dim));
+    throw ModelError(fmt::format("{}: only {} row{} for {} coefficients", design.file, design.rows,
+                                 design.rows == 1 ? "" : "s", design.dim));
   }
   check_columns(design, moments, options.scale);
   const std::vector<double> projections = scale_columns(design, moments, options.scale);

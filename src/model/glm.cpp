@@ -308,6 +308,19 @@ Eigen::VectorXd Glm<F>::start() const {
 }
 
 template <Family F>
+std::string Glm<F>::degenerate(Params theta) const {
+  if constexpr (F::has_aux) {
+    // Residuals of 1e-12 of the response's size are rounding errors, not noise.
+    double largest = 0;
+    for (std::size_t i = 0; i < design_.rows; ++i) largest = std::max(largest, std::abs(design_.y(i)));
+    if (std::exp(theta.back()) < 1e-12 * largest)
+      return "the columns predict the response \"" + design_.response + "\" exactly: " + std::string(F::aux_name) +
+             " would be 0";
+  }
+  return {};
+}
+
+template <Family F>
 bool Glm<F>::recedes(Params direction, Rows rows) const {
   if constexpr (F::has_aux) return false;
   const PaddedCoefficients beta(direction, design_.dim);

@@ -44,11 +44,12 @@ std::string columns_of(const ModeProblem& problem, const VectorXd& direction) {
 // coefficients, as R reports aliased coefficients. Columns are compared on equal scales.
 std::optional<std::string> rank_deficiency(const ModeProblem& problem, const MatrixXd& information) {
   constexpr double tolerance = 1e-11;  // of 1 - R^2; rounding leaves about 1e-14
-  const Index p = information.rows();
+  const auto p = static_cast<Index>(problem.columns);
   for (Index j = 0; j < p; ++j)
     if (!(information(j, j) > 0)) return fmt::format("the data say nothing about {}", name_of(problem, j));
-  const VectorXd scale = information.diagonal().cwiseSqrt().cwiseInverse();
-  const MatrixXd correlation = scale.asDiagonal() * information * scale.asDiagonal();
+  const MatrixXd block = information.topLeftCorner(p, p);
+  const VectorXd scale = block.diagonal().cwiseSqrt().cwiseInverse();
+  const MatrixXd correlation = scale.asDiagonal() * block * scale.asDiagonal();
   for (Index j = 1; j < p; ++j) {
     const Eigen::LDLT<MatrixXd> before(correlation.topLeftCorner(j, j));
     const VectorXd weights = before.solve(correlation.col(j).head(j));
@@ -61,11 +62,13 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Mat
 }
 
 [[noreturn]] void throw_separation(const ModeProblem& problem, const VectorXd& direction) {
+  const std::string columns = columns_of(problem, direction);
+  const bool several = columns.find(" and ") != std::string::npos;
   throw ModelError(fmt::format(
-      "separation: {} together predict the response of some rows perfectly, so the likelihood has no finite maximum; "
-      "remove the column, or give the coefficients a proper prior (--prior \"normal(0, 2.5)\") and a method that "
-      "needs no maximum-likelihood fit (--method full)",
-      columns_of(problem, direction)));
+      "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; remove {}, or "
+      "give the coefficients a proper prior (--prior \"normal(0, 2.5)\") and use a method that needs no "
+      "maximum-likelihood fit (--method full)",
+      columns, several ? "together predict" : "predicts", several ? "one of them" : "the column"));
 }
 
 // One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by anything.
@@ -208,13 +211,18 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
           throw ModelError(*sure + ": remove one of them");
       }
     }
+    if (problem.degenerate)
+      if (const std::string why = problem.degenerate(params(s.theta)); !why.empty()) throw ModelError(why);
     refuse_separation(s);
   };
   const Search s = newton(all, start, std::move(known), options.tolerance, options.max_iterations, check);
   mode.passes += all.passes;
   if (!s.converged) {
+    if (const std::string why = problem.degenerate ? problem.degenerate(params(s.theta)) : ""; !why.empty())
+      throw ModelError(why);
     if (!std::isfinite(s.derivatives.value))
-      throw ModelError("mode finding: the log-likelihood is not finite at the starting point");
+      throw ModelError("mode finding: the log-likelihood is not finite at the starting point; the response or an offset "
+                       "may be too large for double precision: use another unit");
     throw ModelError(fmt::format(
         "mode finding did not converge in {} iterations: the next step would still be {:.2g} standard deviations "
         "long, mostly in {}",

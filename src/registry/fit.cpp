@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <thread>
 #include <variant>
@@ -43,11 +44,11 @@ AnyModel make_model(const FitOptions& options, Design design, std::vector<std::s
     notes.push_back(fmt::format("known mean {}", mean));
     return GaussianPrecision(design, mean, precision_prior(options, notes));
   }
+  if (options.family == "gaussian-mean" && design.dim == 1 && design.intercept) design.names[0] = "mu";
   GlmPriors priors = glm_priors(options, design, notes);
   if (options.family == "gaussian-mean") {
     const double sigma = options.known_sigma.value_or(1);
     notes.push_back(fmt::format("known sigma {}", sigma));
-    if (design.dim == 1 && design.intercept) design.names[0] = "mu";
     return Glm<GaussianMean>(std::move(design), GaussianMean{.sigma = sigma}, std::move(priors));
   }
   if (options.family == "logistic") return Glm<Logistic>(std::move(design), {}, std::move(priors));
@@ -157,6 +158,9 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   design_options.scale = options.scale == "sd" ? Scale::sd : options.scale == "standard" ? Scale::standard : Scale::none;
   design_options.missing = options.missing == "error" ? Missing::error : Missing::drop;
   Design design = build_design(formula, std::move(table), design_options);
+  if (design.rows > std::numeric_limits<RowId>::max())
+    throw DataError(options.data, fmt::format("{} rows are more than {}, the most that fit", design.rows,
+                                              std::numeric_limits<RowId>::max()));
   DataFacts facts{design.response, design.rows_in_file, design.rows, design.dropped};
   std::vector<std::string> notes;
   add_scale_note(options, notes);
@@ -166,7 +170,8 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
 
 // `started` is when the fit began; `read_seconds` of it went into reading.
 FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watcher, Clock::time_point started,
-              double read_seconds, const CheckpointOptions& checkpoint, std::vector<ChainRecord> records) {
+              double read_seconds, const CheckpointOptions& checkpoint, std::vector<ChainRecord> records,
+              std::function<void()> before_sampling) {
   SampleJob job;
   job.options = options;
   job.chain = {.seed = *options.seed,
@@ -177,6 +182,7 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
   job.threads = static_cast<std::size_t>(options.threads);
   job.watcher = &watcher;
   job.checkpoint = checkpoint;
+  job.before_sampling = std::move(before_sampling);
 
   FitResult result;
   RunSummary& s = result.summary;
@@ -194,7 +200,11 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
     s.draws = std::min<std::uint64_t>(s.draws, record.size());
     s.interrupted = s.interrupted || record.iteration < job.chain.steps();
   }
-  if (s.draws == 0) throw Interrupted();
+  if (s.draws == 0)
+    throw options.out.empty() ? Interrupted()
+                              : Interrupted(fmt::format("interrupted before every chain had a draw; continue with: mlo fit "
+                                                        "--resume --out {}",
+                                                        options.out));
   s.title = fmt::format("{} model of {}, {} rows, {} parameter{}", options.family, loaded.facts.response,
                         loaded.facts.used, result.names.size(), result.names.size() == 1 ? "" : "s");
   s.notes = std::move(loaded.notes);
@@ -255,10 +265,13 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
         throw UsageError(fmt::format("--resume: the run in {} is finished; show it with: mlo summary {}", options.out, options.out));
       records = directory->read_checkpoints(static_cast<std::size_t>(options.chains), key);
     }
-    directory->begin(options, reader.fingerprint());
     checkpoint = directory->checkpoints(key);
   }
-  FitResult result = run(options, std::move(loaded), watcher, started, read_seconds, checkpoint, std::move(records));
+  const auto before_sampling = [&] {
+    if (directory) directory->begin(options, reader.fingerprint());
+  };
+  FitResult result =
+      run(options, std::move(loaded), watcher, started, read_seconds, checkpoint, std::move(records), before_sampling);
   if (directory) directory->finish(options, reader.fingerprint(), result);
   return result;
 }
@@ -271,7 +284,7 @@ FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
   for (const Column& column : table.columns) header.push_back(column.name);
   const Formula formula = parse_formula(options.formula, header);
   Loaded loaded = load(options, formula, std::move(table));
-  return run(options, std::move(loaded), watcher, started, seconds_since(started), {}, {});
+  return run(options, std::move(loaded), watcher, started, seconds_since(started), {}, {}, {});
 }
 
 const char* version() { return MLO_VERSION; }

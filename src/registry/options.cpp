@@ -26,14 +26,14 @@ constexpr std::array<MethodEntry, 4> method_table{{
     {"full", Promise::exact, "Metropolis-Hastings on all rows", "n", "any model",
      "the posterior, up to Monte Carlo error", "paper, Algorithm 1"},
     {"uniform", Promise::approximate, "a uniform subsample each step, without replacement", "--subsample-size r",
-     "any model", "means usable, intervals too wide: 4 to 50 times on the paper's examples",
+     "any model", "means usable, intervals too wide: 2 to 50 times on the paper's logistic example",
      "paper, section 2.2; its baseline"},
     {"mlo", Promise::approximate, "a subsample with most-likely-optimal probabilities each step",
      "--subsample-size r", "any model with a finite maximum-likelihood fit",
-     "means usable, intervals too wide: 5 to 50 times on the paper's examples", "paper, Algorithm 2"},
+     "means usable, intervals too wide: 2 to 50 times on the paper's logistic example", "paper, Algorithm 2"},
     {"mlo-adaptive", Promise::approximate, "as mlo; a pilot subsample says how many rows a step needs",
      "--subsample-size up to --max-subsample-size", "any model with a finite maximum-likelihood fit",
-     "means usable, intervals too wide: 5 to 12 times on the paper's examples", "paper, Algorithm 3"},
+     "means usable, intervals too wide: 3 to 12 times on the paper's logistic example", "paper, Algorithm 3"},
 }};
 
 template <std::size_t n>
@@ -42,8 +42,9 @@ void one_of(std::string_view option, const std::string& value, const std::array<
     throw UsageError(fmt::format("{} must be one of {} (got \"{}\")", option, fmt::join(allowed, ", "), value));
 }
 
-void at_least(std::string_view option, std::int64_t value, std::int64_t least) {
+void within(std::string_view option, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least) throw UsageError(fmt::format("{} must be at least {} (got {})", option, least, value));
+  if (value > most) throw UsageError(fmt::format("{} must be at most {} (got {})", option, most, value));
 }
 
 template <class T>
@@ -126,11 +127,12 @@ void check(const FitOptions& o) {
     throw UsageError(fmt::format("--method must be one of {} (got \"{}\")", method_names(), o.method));
   one_of<3>("--scale", o.scale, {"none", "sd", "standard"});
   one_of<2>("--missing", o.missing, {"drop", "error"});
-  at_least("--chains", o.chains, 1);
-  at_least("--warmup", o.warmup, 0);
-  at_least("--draws", o.draws, 1);
-  at_least("--thin", o.thin, 1);
-  at_least("--threads", o.threads, 0);
+  constexpr std::int64_t billion = 1'000'000'000;  // products of two of them still fit
+  within("--chains", o.chains, 1, 10'000);
+  within("--warmup", o.warmup, 0, billion);
+  within("--draws", o.draws, 1, billion);
+  within("--thin", o.thin, 1, billion);
+  within("--threads", o.threads, 0, 1024);
   check_method_options(o);
   check_proposal_options(o);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,10 @@ Json parse_run_json(const std::string& file) {
 template <class T>
 T field(const std::string& file, const char* name) {
   try {
-    return parse_run_json(file).at(name).get<T>();
+    const Json json = parse_run_json(file);
+    if (!json.is_object() || !json.contains(name))
+      throw DataError(file, fmt::format("not a run of mlo: it has no \"{}\"", name));
+    return json.at(name).get<T>();
   } catch (const Json::exception& e) {
     throw DataError(file, std::string("not a run of mlo: ") + e.what());
   }
@@ -79,7 +83,13 @@ FitOptions RunDirectory::options() const {
 std::string RunDirectory::status() const { return field<std::string>(file("run.json"), "status"); }
 
 std::uint64_t RunDirectory::fingerprint() const {
-  return std::stoull(field<std::string>(file("run.json"), "data_fingerprint"), nullptr, 16);
+  const std::string name = file("run.json");
+  const auto text = field<std::string>(name, "data_fingerprint");
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw DataError(name, fmt::format("not a run of mlo: data_fingerprint is \"{}\"", text));
+  return value;
 }
 
 std::string RunDirectory::summary_json() const {

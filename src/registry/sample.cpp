@@ -28,17 +28,17 @@ std::vector<double> numbers(const std::string& list, const std::string& option, 
 SubsampleSizes subsample_sizes(const FitOptions& options, std::size_t rows) {
   if (options.method == "full") return {rows, rows};
   const auto n = static_cast<std::int64_t>(rows);
-  const auto inside = [&](const char* option, std::int64_t value, std::int64_t least) {
+  const auto inside = [&](const char* option, std::int64_t value, std::int64_t least, const std::string& least_name) {
     if (value < least || value > n)
-      throw UsageError(fmt::format("{} must be between {} and the number of rows, {} (got {})", option, least, n, value));
+      throw UsageError(fmt::format("{} must be between {} and the number of rows, {} (got {})", option, least_name, n, value));
   };
   const bool adaptive = options.method == "mlo-adaptive";
   // Defaults in the spirit of the paper: 1 % of the rows; for Algorithm 3 a pilot of 0.1 % and at most 5 %.
   const std::int64_t fallback = adaptive ? std::max<std::int64_t>(n / 1000, 100) : std::max<std::int64_t>(n / 100, 1000);
   const std::int64_t size = options.subsample_size.value_or(std::min(fallback, n));
-  inside("--subsample-size", size, 1);
+  inside("--subsample-size", size, 1, "1");
   const std::int64_t max = options.max_subsample_size.value_or(std::max(size, n / 20));
-  if (adaptive) inside("--max-subsample-size", max, size);
+  if (adaptive) inside("--max-subsample-size", max, size, fmt::format("--subsample-size, {},", size));
   return {static_cast<std::size_t>(size), static_cast<std::size_t>(max)};
 }
 

@@ -2,6 +2,7 @@
 // From a model to draws: mode, weights, and the kernel that the options name.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct SampleJob {
   std::size_t threads = 1;
   const FitWatcher* watcher = nullptr;
   CheckpointOptions checkpoint;
+  std::function<void()> before_sampling;  // when nothing but the sampling can fail any more
 };
 
 struct SampleOutcome {

@@ -121,7 +121,9 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
   if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
 
   RunControl control(job.chain.chains, watcher.interrupt);
+  for (std::size_t c = 0; c < records.size(); ++c) control.chains[c].steps = records[c].iteration;
   const auto run = [&](const auto& make_kernel) {
+    if (job.before_sampling) job.before_sampling();
     const auto sample_start = detail::Clock::now();
     if (watcher.sampling) watcher.sampling(control, job.chain);
     const auto finish = [&] {
@@ -176,7 +178,9 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
     if (proposal == "random-walk") {
       with_proposal(RandomWalkProposal(factor));
     } else {
-      with_proposal(AdaptiveProposal(factor, options.proposal_scale.value_or(fallback)));
+      // With the shape `identity` the scale is that of the first steps alone: what is learnt has a scale of its own.
+      const bool first_only = options.proposal_shape == "identity";
+      with_proposal(AdaptiveProposal(factor, first_only ? fallback : options.proposal_scale.value_or(fallback)));
     }
   }
   return outcome;

@@ -22,17 +22,20 @@ Law law_of(const std::string& family) {
   if (family == "logistic") return Law::logistic;
   if (family == "probit") return Law::probit;
   if (family == "poisson") return Law::poisson;
-  throw UsageError(fmt::format("simulate: the family must be one of {} (got \"{}\")", family_names(), family));
+  throw UsageError(fmt::format("the family must be one of {} (got \"{}\")", family_names(), family));
 }
 
 class Simulator {
  public:
   explicit Simulator(const SimulateOptions& options) : o_(options), law_(law_of(options.family)) {
+    for (const double b : o_.coefficients)
+      if (!std::isfinite(b)) throw UsageError(fmt::format("--coefficients must be finite numbers (got {})", b));
+    if (!std::isfinite(o_.intercept)) throw UsageError(fmt::format("--intercept must be a finite number (got {})", o_.intercept));
     if (o_.rows < 1) throw UsageError(fmt::format("--rows must be at least 1 (got {})", o_.rows));
     if (o_.coefficients.empty()) throw UsageError("--coefficients needs at least one number");
     if (!(std::abs(o_.correlation) < 1))
       throw UsageError(fmt::format("--correlation must be between -1 and 1, exclusive (got {})", o_.correlation));
-    if (!(o_.sigma > 0)) throw UsageError(fmt::format("--sigma must be positive (got {})", o_.sigma));
+    if (!(o_.sigma > 0 && std::isfinite(o_.sigma))) throw UsageError(fmt::format("--sigma must be positive (got {})", o_.sigma));
     if (!has_columns() && o_.coefficients.size() != 1)
       throw UsageError(fmt::format("--coefficients: {} has one parameter (got {})", o_.family, o_.coefficients.size()));
     if (law_ == Law::precision && !(o_.coefficients[0] > 0))
@@ -67,7 +70,12 @@ class Simulator {
       case Law::precision: return normal(stream) / std::sqrt(o_.coefficients[0]);
       case Law::logistic: return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
       case Law::probit: return normal(stream) < eta ? 1 : 0;
-      case Law::poisson: return static_cast<double>(poisson(stream, std::exp(eta)));
+      case Law::poisson:
+        if (!(eta < 34))  // e^34 = 6e14: larger counts are not whole numbers in double precision
+          throw UsageError(fmt::format("a row has the rate e^{:.4g}, too large for a count; choose smaller --coefficients "
+                                       "or --intercept",
+                                       eta));
+        return static_cast<double>(poisson(stream, std::exp(eta)));
     }
     return 0;
   }

@@ -116,7 +116,7 @@ class Cells(BadInputTest):
 
     def test_missing_error_names_the_first_missing_cell(self):
         self.write("data.csv", "y,x1\n1,2\n0,\n1,NA\n")
-        self.refused(DATA, 'data.csv:3: column "x1" is missing', "data.csv", "y ~ x1", "--missing", "error")
+        self.refused(DATA, 'data.csv:3: column "x1": the cell is empty or NA (--missing error)', "data.csv", "y ~ x1", "--missing", "error")
 
 
 class Formulas(BadInputTest):
@@ -208,7 +208,7 @@ class Columns(BadInputTest):
 
     def test_fewer_rows_than_coefficients_are_refused(self):
         self.write("few.csv", "y,x1,x2\n1,2,3\n0,4,1\n")
-        self.refused(MODEL, "2 rows are fewer than the 3 coefficients", "few.csv", "y ~ x1 + x2")
+        self.refused(MODEL, "few.csv: only 2 rows for 3 coefficients", "few.csv", "y ~ x1 + x2")
 
 
 class Separation(BadInputTest):
@@ -260,7 +260,7 @@ class Options(BadInputTest):
                                  "--method", "mlo", "--subsample-size", size)
 
     def test_the_largest_subsample_is_not_below_the_pilot(self):
-        self.refused_options("--max-subsample-size must be between 20 and the number of rows, 50 (got 10)",
+        self.refused_options("--max-subsample-size must be between --subsample-size, 20, and the number of rows, 50 (got 10)",
                              "--method", "mlo-adaptive", "--subsample-size", "20", "--max-subsample-size", "10")
 
     def test_a_prior_needs_a_positive_scale(self):

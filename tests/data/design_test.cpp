@@ -274,12 +274,12 @@ TEST(DesignMessage, NamesLineAndColumnOfTheFirstMissingCell) {
   table.columns[2].values[2500] = na;
   table.columns[1].values[2600] = na;
   EXPECT_EQ(message<DataError>("y ~ x1 + x2", table, {.missing = Missing::error}),
-            "data.csv:2502: column \"x2\" is missing");
+            "data.csv:2502: column \"x2\": the cell is empty or NA (--missing error)");
   table.line_shifts = {{5, 1}, {2000, 4}, {2501, 9}};
   EXPECT_EQ(message<DataError>("y ~ x1 + x2", table, {.missing = Missing::error}),
-            "data.csv:2506: column \"x2\" is missing");
+            "data.csv:2506: column \"x2\": the cell is empty or NA (--missing error)");
   EXPECT_EQ(message<DataError>("y ~ x1", table, {.missing = Missing::error}),
-            "data.csv:2611: column \"x1\" is missing");
+            "data.csv:2611: column \"x1\": the cell is empty or NA (--missing error)");
 }
 
 TEST(DesignMessage, NamesTheColumnMissingMostOftenWhenNoRowIsComplete) {
@@ -376,9 +376,9 @@ TEST(DesignMessage, RefusesColumnsThatEqualOthersOrMultiplesOfThem) {
 
 TEST(DesignMessage, RefusesFewerRowsThanCoefficients) {
   const Table table = table_of({{"y", {1, 2}}, {"a", {1, 2}}, {"b", {4, 1}}});
-  EXPECT_EQ(message<ModelError>("y ~ a + b", table), "2 rows are fewer than the 3 coefficients");
+  EXPECT_EQ(message<ModelError>("y ~ a + b", table), "data.csv: only 2 rows for 3 coefficients");
   EXPECT_EQ(message<ModelError>("y ~ a", table_of({{"y", {1}}, {"a", {1}}})),
-            "1 row is fewer than the 2 coefficients");
+            "data.csv: only 1 row for 2 coefficients");
   EXPECT_EQ(message<ModelError>("y ~ a", table), "no error");
 }
 

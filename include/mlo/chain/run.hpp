@@ -109,8 +109,6 @@ void run_chains(const M& model, std::size_t threads, const ChainOptions& options
       record.dim = model.dim();
       record.state.theta = start(chain);
     }
-    record.draws.reserve(options.draws * record.dim);
-    record.log_posteriors.reserve(options.draws);
     auto kernel = make_kernel(*inner[chain]);
     try {
       run_chain(kernel, record, chain, options, control, checkpoint, emit);

@@ -58,6 +58,9 @@ class Glm {
   void to_working(Params user, std::span<double> out) const;
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
 
+  // Why there is no mode, if theta shows it: the columns predict a gaussian response exactly. Empty: no reason seen.
+  [[nodiscard]] std::string degenerate(Params theta) const;
+
   // Whether the likelihood of every one of these rows never falls on the way from any theta in this direction:
   // then there is no finite maximum (separation). Directions of the auxiliary parameter never separate.
   [[nodiscard]] bool recedes(Params direction, Rows rows) const;

@@ -45,6 +45,8 @@ struct ModeProblem {
   std::function<Derivatives(Params, Rows)> likelihood;
   std::function<void(Params, Derivatives&)> add_prior;           // empty for the likelihood's mode
   std::function<bool(Params direction)> recedes;                 // empty: cannot
+  std::function<std::string(Params)> degenerate;                 // why there can be no mode, seen from theta; or ""
+  std::size_t columns = 0;                                       // the first so many parameters must be of full rank
   std::vector<std::string> names;
 };
 
@@ -86,6 +88,10 @@ template <TwiceDifferentiable M>
       return std::all_of(ok.begin(), ok.end(), [](char c) { return c != 0; });
     };
   }
+  problem.columns = model.dim();
+  if constexpr (requires { model.design(); }) problem.columns = model.design().dim;
+  if constexpr (requires(Params t) { model.degenerate(t); })
+    problem.degenerate = [&](Params theta) { return model.degenerate(theta); };
   if constexpr (requires { model.names(); }) problem.names = model.names();
   return find_mode(problem, options, warm_start);
 }

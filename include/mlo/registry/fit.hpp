@@ -33,7 +33,8 @@ struct FitResult {
 // Thrown when an interrupt came before there was anything to keep.
 class Interrupted : public Error {
  public:
-  Interrupted() : Error(ExitCode::interrupted, "interrupted before the first draw: nothing to keep") {}
+  explicit Interrupted(const std::string& message = "interrupted before the first draw: nothing to keep")
+      : Error(ExitCode::interrupted, message) {}
 };
 
 // Reads options.data. With options.out, writes the run directory there (or continues it, with options.resume).

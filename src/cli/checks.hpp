@@ -1,0 +1,23 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Checks of option values that the parser's own conversions do not make.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+namespace mlo::cli {
+
+// 0, 1, ..., 2^64 - 1. The parser would take -1 for the largest of them.
+inline CLI::Validator whole_number() {
+  return {[](std::string& text) {
+            std::uint64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool good = error == std::errc() && end == text.data() + text.size();
+            return good ? std::string() : "must be a whole number from 0 to 18446744073709551615 (got \"" + text + "\")";
+          },
+          ""};
+}
+
+}  // namespace mlo::cli

@@ -1,0 +1,163 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/chain/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
+#include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/full.hpp"
+#include "mlo/kernel/subsampled.hpp"
+#include "mlo/model/glm.hpp"
+#include "support/designs.hpp"
+
+namespace mlo {
+namespace {
+
+class Chains : public ::testing::Test {
+ protected:
+  Chains() : model_(make()), mode_(find_mode(model_, pool_)) {}
+
+  static Glm<Logistic> make() {
+    Design design = testing::design_of(
+        testing::regression_table(9000, 0.2, {1.0, 0.5}, 4, testing::draw_logistic), "y ~ x1 + x2");
+    return {std::move(design), {}, {std::vector<Prior>(3, Prior::normal(0, 3)), false, Prior::flat()}};
+  }
+
+  // A run of `full` with an adaptive proposal, the kernel with most state.
+  std::vector<ChainRecord> run(ChainOptions options, std::size_t threads, std::vector<ChainRecord> records = {},
+                               std::uint64_t stop_after = 0) {
+    RunControl control(options.chains);
+    CheckpointOptions checkpoint;
+    if (stop_after > 0) {
+      checkpoint.every = std::chrono::milliseconds(0);
+      checkpoint.save = [&, stop_after](std::size_t, const ChainRecord& record) {
+        if (record.iteration >= stop_after) control.stop = true;
+      };
+    }
+    const AdaptiveProposal proposal(0.02 * Eigen::Matrix3d::Identity(), 1.37);
+    run_chains(
+        model_, threads, options, records, control, checkpoint,
+        [&](ThreadPool& pool) { return FullKernel(model_, proposal, pool); },
+        [&](std::size_t) { return mode_.theta; });
+    return records;
+  }
+
+  ThreadPool pool_{1};
+  Glm<Logistic> model_;
+  Mode mode_;
+};
+
+constexpr ChainOptions small{.seed = 3, .chains = 3, .warmup = 200, .draws = 150, .thin = 2};
+
+TEST_F(Chains, GiveTheSameDrawsForAnyNumberOfThreads) {
+  const auto one = run(small, 1);
+  for (const std::size_t threads : {2U, 3U, 7U}) {
+    const auto many = run(small, threads);
+    for (std::size_t c = 0; c < small.chains; ++c) EXPECT_EQ(one[c].draws, many[c].draws);
+  }
+}
+
+TEST_F(Chains, OneChainIsTheFirstOfSeveral) {
+  ChainOptions alone = small;
+  alone.chains = 1;
+  EXPECT_EQ(run(alone, 2)[0].draws, run(small, 2)[0].draws);
+}
+
+TEST_F(Chains, KeepTheAskedForDrawsAndCountOnlyStepsAfterWarmUp) {
+  const auto records = run(small, 1);
+  for (const ChainRecord& record : records) {
+    EXPECT_EQ(record.size(), 150U);
+    EXPECT_EQ(record.draws.size(), 450U);
+    EXPECT_EQ(record.iteration, 500U);
+    EXPECT_EQ(record.account.steps, 300U);
+    EXPECT_EQ(record.account.rows_read, 300U * 9000U);
+    EXPECT_GT(record.account.accepted, 0U);
+    EXPECT_LT(record.account.accepted, 300U);
+  }
+  EXPECT_NE(records[0].draws, records[1].draws);
+}
+
+TEST_F(Chains, ContinueToTheSameDrawsFromACheckpointFileWhereverTheyStopped) {
+  const auto whole = run(small, 1);
+  const auto folder = std::filesystem::temp_directory_path() / ("mlo-chain-test-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  for (const std::uint64_t stop : {64U, 256U, 448U}) {  // in warm-up, and twice after it
+    auto part = run(small, 1, {}, stop);
+    EXPECT_LT(part[0].iteration, small.steps());
+    std::vector<ChainRecord> loaded;
+    for (std::size_t c = 0; c < part.size(); ++c) {
+      const std::string file = (folder / std::to_string(c)).string();
+      write_checkpoint(file, part[c], 77);
+      loaded.push_back(read_checkpoint(file, 77));
+    }
+    const auto rest = run(small, 2, loaded);
+    for (std::size_t c = 0; c < small.chains; ++c) {
+      EXPECT_EQ(rest[c].draws, whole[c].draws);
+      EXPECT_EQ(rest[c].log_posteriors, whole[c].log_posteriors);
+      EXPECT_EQ(rest[c].account.accepted, whole[c].account.accepted);
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(Chains, AnErrorInOneChainStopsTheOthersAndIsReported) {
+  RunControl control(2);
+  std::vector<ChainRecord> records;
+  CheckpointOptions checkpoint;
+  checkpoint.every = std::chrono::milliseconds(0);
+  checkpoint.save = [](std::size_t chain, const ChainRecord&) {
+    if (chain == 1) throw DataError("full.disk", "cannot be written: No space left on device");
+  };
+  const RandomWalkProposal proposal(0.02 * Eigen::Matrix3d::Identity());
+  EXPECT_THROW(run_chains(
+                   model_, 2, {.seed = 1, .chains = 2, .warmup = 0, .draws = 1'000'000}, records, control, checkpoint,
+                   [&](ThreadPool& pool) { return FullKernel(model_, proposal, pool); },
+                   [&](std::size_t) { return mode_.theta; }),
+               DataError);
+  EXPECT_LT(records[0].size(), 1'000'000U);
+}
+
+TEST(Checkpoint, RefusesDamageAndOtherRuns) {
+  const auto file = (std::filesystem::temp_directory_path() / ("mlo-checkpoint-test-" + std::to_string(::getpid()))).string();
+  ChainRecord record;
+  record.iteration = 5;
+  record.state.theta = Eigen::Vector2d(1, 2);
+  record.dim = 2;
+  record.draws = {1, 2, 3, 4};
+  record.log_posteriors = {0.5, 0.25};
+  write_checkpoint(file, record, 9);
+  EXPECT_EQ(read_checkpoint(file, 9).draws, record.draws);
+  EXPECT_THROW(static_cast<void>(read_checkpoint(file, 8)), DataError);
+  const std::string bytes = read_file(file);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    write_file(file, flipped);
+    EXPECT_THROW(static_cast<void>(read_checkpoint(file, 9)), DataError) << at;
+    write_file(file, bytes.substr(0, at));
+    EXPECT_THROW(static_cast<void>(read_checkpoint(file, 9)), DataError) << at;
+  }
+  std::filesystem::remove(file);
+}
+
+TEST(ChainAccount, KeepsTheMedianOfManyStepsInLittleRoom) {
+  ChainAccount account;
+  for (std::uint64_t k = 0; k < 1'000'000; ++k) {
+    StepInfo info;
+    info.rows_read = k % 1000;
+    account.count(info);
+  }
+  EXPECT_LE(account.rows_sample.size(), 1U << 14U);
+  std::vector<std::uint64_t> sorted = account.rows_sample;
+  std::sort(sorted.begin(), sorted.end());
+  // A thinned sample of a cycle of 1000: the stride, a power of two, visits it evenly up to its greatest common divisor.
+  EXPECT_NEAR(static_cast<double>(sorted[sorted.size() / 2]), 500, 10);
+}
+
+}  // namespace
+}  // namespace mlo

@@ -1,0 +1,96 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/report/run_summary.hpp"
+#include "mlo/report/stan_csv.hpp"
+
+namespace mlo {
+namespace {
+
+RunSummary example() {
+  RunSummary s;
+  s.title = "logistic model of y, 10 rows, 2 parameters";
+  s.notes = {"seed 1"};
+  s.parameters = {{"(Intercept)", 1.25, 0.5, 0.01, 0.25, 2.25, 1.2, 0.4, 2.1, 900.5, 800.25, 1.001},
+                  {"I(x, \"odd\")", -3, 0.001, 1e-5, -3.002, -2.998, -3, -3.0016, -2.9984, 950, 850, std::nan("")}};
+  s.method = {"mlo", Promise::approximate, 0.25, 100, 99, 7.5, 0, 2};
+  s.noise = noise_report(7.5, s.parameters, {0.1, 0.0005});
+  s.data = {12, 10, 2};
+  s.seconds = {0.5, 0.25, 1, 2};
+  s.passes = 3.25;
+  s.chains = 4;
+  s.draws = 1000;
+  s.warnings = {s.noise.words};
+  return s;
+}
+
+TEST(RunSummary, JsonComesBackAsItWas) {
+  const RunSummary s = example();
+  const RunSummary again = summary_from_json(as_json(s), "run.json");
+  EXPECT_EQ(as_json(again), as_json(s));
+  EXPECT_EQ(as_table(again), as_table(s));
+  EXPECT_EQ(again.parameters[1].name, s.parameters[1].name);
+  EXPECT_TRUE(std::isnan(again.parameters[1].rhat));
+}
+
+TEST(RunSummary, RefusesWhatIsNotASummary) {
+  EXPECT_THROW(static_cast<void>(summary_from_json("{}", "run.json")), DataError);
+  EXPECT_THROW(static_cast<void>(summary_from_json("nonsense", "run.json")), DataError);
+}
+
+TEST(RunSummary, TableShowsTheLaplaceSdAndTheRatioOfANoisyMethod) {
+  const std::string table = as_table(example());
+  EXPECT_NE(table.find("laplace sd"), std::string::npos);
+  EXPECT_NE(table.find("NOT the posterior's"), std::string::npos);
+  EXPECT_NE(table.find("method mlo (approximate)"), std::string::npos);
+}
+
+TEST(RunSummary, CsvQuotesNames) {
+  const std::string csv = as_csv(example().parameters);
+  EXPECT_NE(csv.find("\n\"I(x, \"\"odd\"\")\",-3,"), std::string::npos);
+  EXPECT_EQ(csv.rfind("parameter,mean,sd,mcse_mean,hpd_2.5,hpd_97.5,median,q5,q95,ess_bulk,ess_tail,rhat\n", 0), 0U);
+}
+
+TEST(NoiseReport, SaysInWordsHowFarTheSpreadCanBeTrusted) {
+  const std::vector<ParameterSummary> p = example().parameters;
+  EXPECT_EQ(noise_report(0, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::none);
+  EXPECT_EQ(noise_report(0.05, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::harmless);
+  EXPECT_EQ(noise_report(1, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::inflated);
+  const NoiseReport far = noise_report(20, p, {0.1, 0.0005});
+  EXPECT_EQ(far.verdict, NoiseReport::Verdict::not_the_posterior);
+  EXPECT_DOUBLE_EQ(far.sd_ratio[0], 5);
+  EXPECT_DOUBLE_EQ(far.sd_ratio[1], 2);
+  EXPECT_NE(far.words.find("2 to 5 times (median 3.5)"), std::string::npos) << far.words;
+}
+
+TEST(StanCsv, ReadsBackToTheSameDoubles) {
+  ChainRecord record;
+  record.dim = 2;
+  record.draws = {0.1, 1e-300, -1.0 / 3, 12345678.9};
+  record.log_posteriors = {-7.25, std::nan("")};
+  const std::string text = stan_csv({.version = "0", .method = "full", .family = "logistic", .formula = "y ~ x",
+                                     .data = "d.csv", .seed = 1, .chain = 1, .warmup = 10, .draws = 2, .thin = 1,
+                                     .names = {"(Intercept)", "x"}},
+                                    record);
+  std::istringstream lines(text);
+  std::string line;
+  std::vector<std::string> rows;
+  while (std::getline(lines, line))
+    if (line.empty() || line[0] != '#') rows.push_back(line);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0], "lp__,accept_stat__,theta.1,theta.2");
+  double a = 0, b = 0;
+  ASSERT_EQ(std::sscanf(rows[1].c_str(), "-7.25,0,%lf,%lf", &a, &b), 2);
+  EXPECT_EQ(a, 0.1);
+  EXPECT_EQ(b, 1e-300);
+  ASSERT_EQ(std::sscanf(rows[2].c_str(), "nan,0,%lf,%lf", &a, &b), 2);
+  EXPECT_EQ(a, -1.0 / 3);
+  EXPECT_EQ(b, 12345678.9);
+}
+
+}  // namespace
+}  // namespace mlo
