@@ -6,8 +6,8 @@
 
 namespace mlo::bench {
 
-// Intercept and p - 1 columns with AR(1) correlation 0.5; coefficients like those of Covertype. Built as a design
-// directly: the cost of making it is not what is measured.
+// Intercept and p - 1 columns with AR(1) correlation 0.5; coefficients like those of Covertype. Built as a
+// design directly: the cost of making it is not what is measured.
 Glm<Logistic> logistic(std::size_t rows, std::size_t dim);
 
 inline constexpr std::size_t covertype_rows = 581'012;

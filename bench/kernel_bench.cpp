@@ -18,8 +18,8 @@ struct Fixture {
   Glm<Logistic> model = logistic(covertype_rows, covertype_dim);
   ThreadPool pool{1};
   Mode mode = find_mode(model, pool);
-  std::shared_ptr<const WeightedRows> rows = std::make_shared<const WeightedRows>(subsampling_probabilities(
-      model, pool, Weights::mlo, params(mode.theta), mode.information, 1e-3));
+  std::shared_ptr<const WeightedRows> rows = std::make_shared<const WeightedRows>(
+      subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, 1e-3));
   RandomWalkProposal proposal{
       2.38 / std::sqrt(static_cast<double>(covertype_dim)) *
       Laplace(mode.theta, mode.information)
@@ -46,28 +46,42 @@ void full(benchmark::State& state) {
   ThreadPool pool(static_cast<std::size_t>(state.range(0)));
   steps(state, FullKernel(f.model, f.proposal, pool));
 }
-BENCHMARK(full)->Name("kernel/full/logistic/rows:581012/dim:11/threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(full)
+    ->Name("kernel/full/logistic/rows:581012/dim:11/threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 void mlo(benchmark::State& state) {
   auto& f = fixture();
   steps(state, SubsampledKernel(f.model, f.proposal, WithReplacement(f.rows),
                                 FixedSize(static_cast<std::size_t>(state.range(0)))));
 }
-BENCHMARK(mlo)->Name("kernel/mlo/logistic/rows:581012/dim:11/subsample")->Arg(1000)->Arg(14'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(mlo)
+    ->Name("kernel/mlo/logistic/rows:581012/dim:11/subsample")
+    ->Arg(1000)
+    ->Arg(14'000)
+    ->Unit(benchmark::kMillisecond);
 
 void uniform(benchmark::State& state) {
   auto& f = fixture();
   steps(state, SubsampledKernel(f.model, f.proposal, WithoutReplacement(f.model.rows()),
                                 FixedSize(static_cast<std::size_t>(state.range(0)))));
 }
-BENCHMARK(uniform)->Name("kernel/uniform/logistic/rows:581012/dim:11/subsample")->Arg(14'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(uniform)
+    ->Name("kernel/uniform/logistic/rows:581012/dim:11/subsample")
+    ->Arg(14'000)
+    ->Unit(benchmark::kMillisecond);
 
 void mlo_adaptive(benchmark::State& state) {
   auto& f = fixture();
   steps(state, SubsampledKernel(f.model, f.proposal, WithReplacement(f.rows),
                                 AdaptiveSize({.pilot = 1000, .max = 20'000})));
 }
-BENCHMARK(mlo_adaptive)->Name("kernel/mlo-adaptive/logistic/rows:581012/dim:11")->Unit(benchmark::kMillisecond);
+BENCHMARK(mlo_adaptive)
+    ->Name("kernel/mlo-adaptive/logistic/rows:581012/dim:11")
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace mlo::bench

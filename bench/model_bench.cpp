@@ -21,10 +21,16 @@ void pass(benchmark::State& state) {
   ThreadPool pool(static_cast<std::size_t>(state.range(0)));
   const Eigen::VectorXd theta = some_point();
   for (auto _ : state) benchmark::DoNotOptimize(log_likelihood(model, pool, params(theta)));
-  state.counters["ns_per_row"] = benchmark::Counter(static_cast<double>(covertype_rows) * 1e-9,
-                                                    benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_row"] =
+      benchmark::Counter(static_cast<double>(covertype_rows) * 1e-9,
+                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(pass)->Name("model/pass/logistic/rows:581012/dim:11/threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(pass)
+    ->Name("model/pass/logistic/rows:581012/dim:11/threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 void derivatives(benchmark::State& state) {
   const auto& model = covertype();
@@ -34,7 +40,12 @@ void derivatives(benchmark::State& state) {
     benchmark::DoNotOptimize(sum_derivatives(model, pool, params(theta), Rows::range(0, model.rows())).value);
   }
 }
-BENCHMARK(derivatives)->Name("model/derivatives/logistic/rows:581012/dim:11/threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(derivatives)
+    ->Name("model/derivatives/logistic/rows:581012/dim:11/threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 void mode(benchmark::State& state) {
   const auto& model = covertype();
@@ -43,7 +54,12 @@ void mode(benchmark::State& state) {
   for (auto _ : state) passes = find_mode(model, pool).passes;
   state.counters["passes_with_derivatives"] = passes;
 }
-BENCHMARK(mode)->Name("model/mode/logistic/rows:581012/dim:11/threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(mode)
+    ->Name("model/mode/logistic/rows:581012/dim:11/threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace mlo::bench

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The checkpoint's format: a magic word, the run's key, the fields in order, a hash of all before it. Native byte order:
-// a checkpoint is for the machine that wrote it.
+// The checkpoint's format: a magic word, the run's key, the fields in order, a hash of all before it. Native
+// byte order: a checkpoint is for the machine that wrote it.
 #include <cstring>
 #include <type_traits>
 

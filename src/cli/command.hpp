@@ -12,8 +12,8 @@ class App;
 
 namespace mlo::cli {
 
-// Each adds one command to the program; its body runs when the command line names it. Exit code by reference, because
-// an interrupted fit has a result and an exit code of its own.
+// Each adds one command to the program; its body runs when the command line names it. Exit code by reference,
+// because an interrupted fit has a result and an exit code of its own.
 void add_demo(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
 void add_summary(CLI::App& app);

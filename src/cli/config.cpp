@@ -43,7 +43,8 @@ std::vector<std::string> with_config(std::vector<std::string> arguments) {
   for (const CLI::ConfigItem& item : items) {
     if (item.name == "++" || item.name == "--") continue;  // how the parser marks a section's begin and end
     if (!item.parents.empty() && item.parents != std::vector<std::string>{"fit"})
-      throw UsageError(file + ": unknown section [" + item.parents[0] + "]; options stand at the top or under [fit]");
+      throw UsageError(file + ": unknown section [" + item.parents[0] +
+                       "]; options stand at the top or under [fit]");
     const std::string option = "--" + item.name;
     if (item.inputs.empty() || item.name.empty())
       throw UsageError(file + ": \"" + item.name + "\" has no value; write name = value");

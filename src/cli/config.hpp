@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// mlo fit --config FILE: the file's options are put on the command line, where they are parsed like all others.
+// mlo fit --config FILE: the file's options are put on the command line, where they are parsed like all
+// others.
 #pragma once
 
 #include <string>
@@ -7,9 +8,9 @@
 
 namespace mlo::cli {
 
-// The arguments (without the program's name) with the options of the file that --config names, if any, inserted after
-// the command. An option that is on the command line already is left as it is there.
-// Throws DataError if the file cannot be read, UsageError if it is not TOML.
+// The arguments (without the program's name) with the options of the file that --config names, if any,
+// inserted after the command. An option that is on the command line already is left as it is there. Throws
+// DataError if the file cannot be read, UsageError if it is not TOML.
 [[nodiscard]] std::vector<std::string> with_config(std::vector<std::string> arguments);
 
 }  // namespace mlo::cli

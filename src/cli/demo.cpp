@@ -59,12 +59,15 @@ void run(const DemoCommand& demo, int& exit_code) {
       demo.rows, "method", "rows a step", "x1 mean (sd)", "x2 mean (sd)", "sd / Laplace", "seconds");
   for (const FitResult* result : {&mlo, &adaptive, &full}) {
     const RunSummary& s = result->summary;
-    text += fmt::format("{:<14} {:>11.0f} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name, s.method.rows_per_step,
+    text += fmt::format("{:<14} {:>11.0f} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
+                        s.method.rows_per_step,
                         fmt::format("{:.3f} ({:.3f})", s.parameters[0].mean, s.parameters[0].sd),
                         fmt::format("{:.3f} ({:.3f})", s.parameters[1].mean, s.parameters[1].sd),
                         s.noise.median_ratio, s.seconds.total);
   }
-  text += "\nThe subsampled chains find the right place but not the right spread; full does, and its summary is:\n\n";
+  text +=
+      "\nThe subsampled chains find the right place but not the right spread; full does, and its summary "
+      "is:\n\n";
   text += as_table(full.summary);
   print(text);
   if (full.summary.interrupted) exit_code = static_cast<int>(ExitCode::interrupted);
@@ -75,9 +78,13 @@ void run(const DemoCommand& demo, int& exit_code) {
 void add_demo(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<DemoCommand>();
   CLI::App* c = app.add_subcommand("demo", "The paper's logistic example, simulated in memory");
-  c->add_option("--rows", command->rows, "Rows to simulate")->capture_default_str();
-  c->add_option("--seed", command->seed, "Seed of the data and the chains")->check(whole_number())->capture_default_str();
-  c->add_option("--threads", command->threads, "Threads; 0 = all the machine has")->capture_default_str();
+  c->add_option("--rows", command->rows, "Rows to simulate")->check(integer())->capture_default_str();
+  c->add_option("--seed", command->seed, "Seed of the data and the chains")
+      ->check(whole_number())
+      ->capture_default_str();
+  c->add_option("--threads", command->threads, "Threads; 0 = all the machine has")
+      ->check(integer())
+      ->capture_default_str();
   c->add_flag("-q,--quiet", command->quiet, "No progress");
   c->footer("Example:\n  mlo demo --rows 1000000");
   c->callback([command, &exit_code] { run(*command, exit_code); });

@@ -21,7 +21,8 @@ struct FitCommand {
   std::string config;  // was read before the options were parsed: see config.hpp
 };
 
-// A resumed run takes its options from its directory. Naming others without the data would be ignored: refuse.
+// A resumed run takes its options from its directory. Naming others without the data would be ignored:
+// refuse.
 void check_resume(const CLI::App& c, const FitCommand& command) {
   if (!command.options.resume || !command.options.data.empty()) return;
   for (const CLI::Option* option : c.get_options()) {
@@ -29,69 +30,121 @@ void check_resume(const CLI::App& c, const FitCommand& command) {
     const bool allowed = name == "--resume" || name == "--out" || name == "--threads" || name == "--json" ||
                          name == "--quiet" || name == "--help" || name == "--config";
     if (option->count() > 0 && !allowed)
-      throw UsageError(fmt::format("{} cannot be given with --resume: the run's options are in {}/run.json", name,
-                                   command.options.out));
+      throw UsageError(fmt::format("{} cannot be given with --resume: the run's options are in {}/run.json",
+                                   name, command.options.out));
   }
 }
 
 void add_model_options(CLI::App& c, FitOptions& o) {
   c.add_option("--family", o.family, fmt::format("Family of the response: {}", family_names()))
-      ->capture_default_str()->group("Model");
+      ->capture_default_str()
+      ->group("Model");
   c.add_option("--prior", o.prior,
                "Prior of the coefficients: normal(m,s), student_t(df,m,s), cauchy(m,s), laplace(m,s), flat. "
-               "Default: normal(0, 2.5 / sd of the column)")->group("Model");
+               "Default: normal(0, 2.5 / sd of the column)")
+      ->group("Model");
   c.add_option("--prior-intercept", o.prior_intercept,
-               "Prior of the intercept. Default: normal(0, 10) at the columns' means")->group("Model");
-  c.add_option("--prior-for", o.prior_for,
-               "NAME PRIOR: prior of one parameter; may be repeated. sigma and tau also take gamma(shape,rate)")
-      ->type_name("NAME PRIOR")->group("Model");
-  c.add_option("--known-sigma", o.known_sigma, "The known sigma of --family gaussian-mean (default 1)")->group("Model");
-  c.add_option("--known-mean", o.known_mean, "The known mean of --family gaussian-precision (default 0)")->group("Model");
+               "Prior of the intercept. Default: normal(0, 10) at the columns' means")
+      ->group("Model");
+  c.add_option(
+       "--prior-for", o.prior_for,
+       "NAME PRIOR: prior of one parameter; may be repeated. sigma and tau also take gamma(shape,rate)")
+      ->type_name("NAME PRIOR")
+      ->group("Model");
+  c.add_option("--known-sigma", o.known_sigma, "The known sigma of --family gaussian-mean (default 1)")
+      ->group("Model");
+  c.add_option("--known-mean", o.known_mean, "The known mean of --family gaussian-precision (default 0)")
+      ->group("Model");
   c.add_option("--scale", o.scale,
                "Scale of the columns: none, sd (divided by their sd), standard (centred and divided). "
-               "Coefficients and priors refer to the scaled columns")->capture_default_str()->group("Model");
-  c.add_option("--missing", o.missing, "Rows with missing cells: drop or error")->capture_default_str()->group("Model");
+               "Coefficients and priors refer to the scaled columns")
+      ->capture_default_str()
+      ->group("Model");
+  c.add_option("--missing", o.missing, "Rows with missing cells: drop or error")
+      ->capture_default_str()
+      ->group("Model");
 }
 
 void add_method_options(CLI::App& c, FitOptions& o) {
   c.add_option("--method", o.method, fmt::format("Method: {}. See mlo methods", method_names()))
-      ->capture_default_str()->group("Method");
-  c.add_option("--subsample-size", o.subsample_size,
-               "Rows read each step; for mlo-adaptive the pilot. Default: 1 % of the rows (mlo-adaptive 0.1 %)")->group("Method");
-  c.add_option("--max-subsample-size", o.max_subsample_size, "mlo-adaptive: most rows of a step. Default: 5 % of the rows")->group("Method");
-  c.add_option("--delta", o.delta, "mlo-adaptive: aimed-at probability of a wrong decision. Default: 0.05")->group("Method");
-  c.add_option("--weights", o.weights, "Subsampling weights: uniform, mlo, score. Default: mlo (uniform for --method uniform)")->group("Method");
-  c.add_option("--weights-at", o.weights_at, "Where the weights are taken: mle, map, or \"v1,v2,...\". Default: mle")->group("Method");
-  c.add_option("--uniform-share", o.uniform_share, "Share of uniform weight mixed in, so that no row has weight 0. Default: 0.001")->group("Method");
-  c.add_option("--replacement", o.replacement, "Draw rows with replacement: yes or no. Default: no for --method uniform, else yes")->group("Method");
-  c.add_option("--proposal", o.proposal, "Proposal: laplace, random-walk, adaptive. Default: laplace for full, else random-walk")->group("Method");
-  c.add_option("--proposal-scale", o.proposal_scale,
-               "Step of the proposal. laplace: in (0,1], default 1; others: times the shape, default 2.38/sqrt(p)")->group("Method");
-  c.add_option("--proposal-shape", o.proposal_shape,
-               "Shape of random-walk and (at first) adaptive: laplace (the fit's covariance, default) or identity "
-               "(the same sd, --proposal-scale, for every parameter)")->group("Method");
+      ->capture_default_str()
+      ->group("Method");
+  c.add_option(
+       "--subsample-size", o.subsample_size,
+       "Rows read each step; for mlo-adaptive the pilot. Default: 1 % of the rows (mlo-adaptive 0.1 %)")
+      ->check(integer())
+      ->group("Method");
+  c.add_option("--max-subsample-size", o.max_subsample_size,
+               "mlo-adaptive: most rows of a step. Default: 5 % of the rows")
+      ->check(integer())
+      ->group("Method");
+  c.add_option("--delta", o.delta, "mlo-adaptive: aimed-at probability of a wrong decision. Default: 0.05")
+      ->group("Method");
+  c.add_option("--weights", o.weights,
+               "Subsampling weights: uniform, mlo, score. Default: mlo (uniform for --method uniform)")
+      ->group("Method");
+  c.add_option("--weights-at", o.weights_at,
+               "Where the weights are taken: mle, map, or \"v1,v2,...\". Default: mle")
+      ->group("Method");
+  c.add_option("--uniform-share", o.uniform_share,
+               "Share of uniform weight mixed in, so that no row has weight 0. Default: 0.001")
+      ->group("Method");
+  c.add_option("--replacement", o.replacement,
+               "Draw rows with replacement: yes or no. Default: no for --method uniform, else yes")
+      ->group("Method");
+  c.add_option("--proposal", o.proposal,
+               "Proposal: laplace, random-walk, adaptive. Default: laplace for full, else random-walk")
+      ->group("Method");
+  c.add_option(
+       "--proposal-scale", o.proposal_scale,
+       "Step of the proposal. laplace: in (0,1], default 1; others: times the shape, default 2.38/sqrt(p)")
+      ->group("Method");
+  c.add_option(
+       "--proposal-shape", o.proposal_shape,
+       "Shape of random-walk and (at first) adaptive: laplace (the fit's covariance, default) or identity "
+       "(the same sd, --proposal-scale, for every parameter)")
+      ->group("Method");
   c.add_option("--start", o.start, "Where chains start: laplace (a draw from the fit, overdispersed) or mode")
-      ->capture_default_str()->group("Method");
+      ->capture_default_str()
+      ->group("Method");
 }
 
 void add_run_options(CLI::App& c, FitCommand& f) {
   FitOptions& o = f.options;
-  c.add_option("--chains", o.chains, "Chains")->capture_default_str()->group("Run");
-  c.add_option("--warmup", o.warmup, "Steps of each chain before the first draw")->capture_default_str()->group("Run");
-  c.add_option("--draws", o.draws, "Draws kept of each chain")->capture_default_str()->group("Run");
-  c.add_option("--thin", o.thin, "Steps per draw that is kept")->capture_default_str()->group("Run");
-  c.add_option("--seed", o.seed, "Seed: same seed, same draws, for any number of threads. Default: drawn and printed")
-      ->check(whole_number())->group("Run");
-  c.add_option("--threads", o.threads, "Threads; 0 = all the machine has")->capture_default_str()->group("Run");
-  c.add_option("-o,--out", o.out, "Directory for draws, summary and the run's record; must be new or empty")->type_name("DIR")->group("Run");
-  c.add_flag("--resume", o.resume, "Continue the interrupted run in --out, to the draws it would have had")->group("Run");
+  c.add_option("--chains", o.chains, "Chains")->check(integer())->capture_default_str()->group("Run");
+  c.add_option("--warmup", o.warmup, "Steps of each chain before the first draw")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c.add_option("--draws", o.draws, "Draws kept of each chain")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c.add_option("--thin", o.thin, "Steps per draw that is kept")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c.add_option("--seed", o.seed,
+               "Seed: same seed, same draws, for any number of threads. Default: drawn and printed")
+      ->check(whole_number())
+      ->group("Run");
+  c.add_option("--threads", o.threads, "Threads; 0 = all the machine has")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c.add_option("-o,--out", o.out, "Directory for draws, summary and the run's record; must be new or empty")
+      ->type_name("DIR")
+      ->group("Run");
+  c.add_flag("--resume", o.resume, "Continue the interrupted run in --out, to the draws it would have had")
+      ->group("Run");
   c.add_flag("--json", f.json, "Print the summary as JSON")->group("Run");
   c.add_flag("-q,--quiet", f.quiet, "No progress, no notes on stderr")->group("Run");
 }
 
 void run(const FitCommand& command, int& exit_code) {
   const FitOptions& o = command.options;
-  if (o.resume && o.out.empty()) throw UsageError("--resume needs --out: the directory of the run to continue");
+  if (o.resume && o.out.empty())
+    throw UsageError("--resume needs --out: the directory of the run to continue");
   if (!o.resume && (o.data.empty() || o.formula.empty()))
     throw UsageError("DATA and FORMULA are required, e.g. mlo fit data.csv \"y ~ x1 + x2\"");
   catch_interrupts();
@@ -99,7 +152,8 @@ void run(const FitCommand& command, int& exit_code) {
   const FitResult result = fit(o, progress.watcher());
   print(command.json ? as_json(result.summary) : as_table(result.summary));
   if (command.json && !command.quiet)
-    for (const std::string& warning : result.summary.warnings) fmt::print(stderr, "mlo fit: warning: {}\n", warning);
+    for (const std::string& warning : result.summary.warnings)
+      fmt::print(stderr, "mlo fit: warning: {}\n", warning);
   if (result.summary.interrupted) {
     exit_code = static_cast<int>(ExitCode::interrupted);
     if (!command.quiet)
@@ -115,15 +169,19 @@ void add_fit(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<FitCommand>();
   CLI::App* c = app.add_subcommand("fit", "Fit a model to a CSV file (plain or gzip)");
   c->add_option("DATA", command->options.data, "CSV file with a header line; plain or gzip");
-  c->add_option("FORMULA", command->options.formula, "R's formula, e.g. \"y ~ x1 + log(x2)\" or \"I(delay > 15) ~ distance\"");
+  c->add_option("FORMULA", command->options.formula,
+                "R's formula, e.g. \"y ~ x1 + log(x2)\" or \"I(delay > 15) ~ distance\"");
   add_model_options(*c, command->options);
   add_method_options(*c, command->options);
   add_run_options(*c, *command);
   c->add_option("--config", command->config,
-                "TOML file with options of this command, e.g.  family = \"poisson\"; the command line has the last word")
-      ->type_name("FILE")->group("Run");
+                "TOML file with options of this command, e.g.  family = \"poisson\"; the command line has "
+                "the last word")
+      ->type_name("FILE")
+      ->group("Run");
   c->footer(
-      "Formula: + - : * ^ ( ) 0 1 .  log exp sqrt abs I() offset(); arithmetic and comparisons inside I() and\n"
+      "Formula: + - : * ^ ( ) 0 1 .  log exp sqrt abs I() offset(); arithmetic and comparisons inside I() "
+      "and\n"
       "parentheses; any expression as response.\n"
       "\n"
       "Example:\n"

@@ -70,7 +70,8 @@ std::string explain(const CLI::ParseError& e) {
   if (text.rfind(unexpected, 0) == 0) return "unknown option or extra argument: " + after(unexpected);
   if (text.rfind(several, 0) == 0) return "unknown options or extra arguments: " + after(several);
   if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
-  if (text == "A subcommand is required") return "a command is required: demo, fit, summary, methods or simulate";
+  if (text == "A subcommand is required")
+    return "a command is required: demo, fit, summary, methods or simulate";
   return text;
 }
 
@@ -87,15 +88,15 @@ int run(int argc, char** argv) {
   cli::add_summary(app);
   cli::add_methods(app);
   cli::add_simulate(app);
-  const auto command = [&] {
-    const auto used = app.get_subcommands();
-    return used.empty() ? std::string() : used[0]->get_name();
-  };
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool known = !app.get_subcommands([&](const CLI::App* c) { return c->get_name() == first; }).empty();
+  const auto command = [&] { return known ? first : std::string(); };
   try {
+    if (!known && !first.empty() && first[0] != '-')
+      throw UsageError(fmt::format(
+          "unknown command \"{}\"; commands are demo, fit, summary, methods and simulate\nSee mlo --help.",
+          first));
     std::vector<std::string> arguments = cli::with_config({argv + 1, argv + argc});
-    const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == arguments[0]; };
-    if (!arguments.empty() && arguments[0].rfind('-', 0) != 0 && app.get_subcommands(named).empty())
-      throw UsageError(fmt::format("unknown command \"{}\"; commands are demo, fit, summary, methods, simulate", arguments[0]));
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app.parse(std::move(arguments));
   } catch (const CLI::Success& e) {  // --help, --version

@@ -16,14 +16,17 @@ void add_methods(CLI::App& app) {
     std::string text = "Methods (mlo fit --method NAME)\n";
     for (const MethodEntry& m : methods())
       text += fmt::format(
-          "\n{}\n  {}\n  promise     {}\n  rows a step {}\n  needs       {}\n  intervals   {}\n  source      {}\n", m.name,
-          m.summary, promise_name(m.promise), m.reads, m.needs, m.trust, m.source);
+          "\n{}\n  {}\n  promise     {}\n  rows a step {}\n  needs       {}\n  intervals   {}\n  source      "
+          "{}\n",
+          m.name, m.summary, promise_name(m.promise), m.reads, m.needs, m.trust, m.source);
     text +=
-        "\nexact: the draws' law is the posterior. bounded error, approximate: it is not; the summary then shows the noise\n"
+        "\nexact: the draws' law is the posterior. bounded error, approximate: it is not; the summary then "
+        "shows the noise\n"
         "in the acceptance ratio and the spread of the Laplace fit beside the draws'.\n\n"
         "Families (mlo fit --family NAME)\n\n";
     for (const FamilyEntry& f : families())
-      text += fmt::format("  {:<20} response: {}\n  {:<20} parameters: {}\n", f.name, f.response, "", f.parameters);
+      text += fmt::format("  {:<20} response: {}\n  {:<20} parameters: {}\n", f.name, f.response, "",
+                          f.parameters);
     print(text);
   });
 }

@@ -47,7 +47,9 @@ FitWatcher Progress::watcher() {
   w.interrupt = &interrupt_flag();
   if (quiet_) return w;
   w.phase = [this](const std::string& phase, double share) { show_phase(phase, share); };
-  w.sampling = [this](const RunControl& control, const ChainOptions& options) { watch_sampling(control, options); };
+  w.sampling = [this](const RunControl& control, const ChainOptions& options) {
+    watch_sampling(control, options);
+  };
   w.sampled = [this] { stop_watching(); };
   w.note = [this](const std::string& note) {
     clear();
@@ -88,7 +90,8 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
   watching_ = true;
   const auto steps_made = [&control] {
     double done = 0;
-    for (const auto& chain : control.chains) done += static_cast<double>(chain.steps.load(std::memory_order_relaxed));
+    for (const auto& chain : control.chains)
+      done += static_cast<double>(chain.steps.load(std::memory_order_relaxed));
     return done;
   };
   thread_ = std::thread([this, &control, options, at_start = steps_made()] {
@@ -110,8 +113,8 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
       const double elapsed = std::chrono::duration<double>(Clock::now() - started).count();
       const double made = done - at_start;
       const double speed = made / elapsed;
-      line(fmt::format("{} {} {:3.0f} %  {} steps/s  {} left  acceptance {:.2f}", warm > 0 ? "warm-up " : "sampling",
-                       bar(done / all), 100 * done / all, rate(speed),
+      line(fmt::format("{} {} {:3.0f} %  {} steps/s  {} left  acceptance {:.2f}",
+                       warm > 0 ? "warm-up " : "sampling", bar(done / all), 100 * done / all, rate(speed),
                        made > 0 ? duration((all - done) / speed) : "?", done > 0 ? accepted / done : 0));
     }
   });

@@ -54,12 +54,15 @@ void add_simulate(CLI::App& app) {
   SimulateOptions& o = command->options;
   CLI::App* c = app.add_subcommand("simulate", "Write data with known parameters, as CSV");
   c->add_option("FAMILY", o.family, fmt::format("One of {}", family_names()))->required();
-  c->add_option("--rows", o.rows, "Rows")->capture_default_str();
+  c->add_option("--rows", o.rows, "Rows")->check(integer())->capture_default_str();
   c->add_option("--coefficients", o.coefficients,
-                "Coefficients of the standard normal columns x1, x2, ...; mu for gaussian-mean, tau for gaussian-precision")
-      ->delimiter(',')->capture_default_str();
+                "Coefficients of the standard normal columns x1, x2, ...; mu for gaussian-mean, tau for "
+                "gaussian-precision")
+      ->delimiter(',')
+      ->capture_default_str();
   c->add_option("--intercept", o.intercept, "Intercept")->capture_default_str();
-  c->add_option("--correlation", o.correlation, "Correlation of neighbouring columns (AR(1))")->capture_default_str();
+  c->add_option("--correlation", o.correlation, "Correlation of neighbouring columns (AR(1))")
+      ->capture_default_str();
   c->add_option("--sigma", o.sigma, "Standard deviation of gaussian responses")->capture_default_str();
   c->add_option("--seed", o.seed, "Seed: same seed, same data")->check(whole_number())->capture_default_str();
   c->add_option("-o,--out", command->out, "File to write; default: standard output")->type_name("FILE");

@@ -124,7 +124,8 @@ class Builder {
     design.rows += kept_.size();
   }
 
-  // Remembers where the file's lines and the kept rows part company: at dropped rows and at the table's own shifts.
+  // Remembers where the file's lines and the kept rows part company: at dropped rows and at the table's own
+  // shifts.
   void note_lines(Design& design, std::size_t first) const {
     const bool no_gap = design.rows == first && kept_.back() + 1 == kept_.size();
     if (no_gap && table_.line_shifts.empty()) return;
@@ -180,7 +181,8 @@ class Builder {
     const auto name = std::find_if(names_.begin(), names_.end(), [&](const std::string& column) {
       return std::isnan(columns_.values(column)[row]);
     });
-    throw DataError(table_.file, table_.line_of(row), fmt::format("column \"{}\": the cell is empty or NA (--missing error)", *name));
+    throw DataError(table_.file, table_.line_of(row),
+                    fmt::format("column \"{}\": the cell is empty or NA (--missing error)", *name));
   }
 
   void refuse_no_rows() const {

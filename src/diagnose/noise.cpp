@@ -20,26 +20,31 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
   report.median_ratio = sorted.empty() ? std::nan("") : quantile(sorted, 0.5);
   if (!(noise_sd > 0)) return report;
 
-  const std::string noise = fmt::format("The log acceptance ratio carries noise of standard deviation {:.2g}", noise_sd);
-  const std::string factor =
-      sorted.empty() ? "" : fmt::format("{:.2g} to {:.2g} times (median {:.2g})", sorted.front(), sorted.back(), report.median_ratio);
+  const std::string noise =
+      fmt::format("The log acceptance ratio carries noise of standard deviation {:.2g}", noise_sd);
+  const std::string factor = sorted.empty() ? ""
+                                            : fmt::format("{:.2g} to {:.2g} times (median {:.2g})",
+                                                          sorted.front(), sorted.back(), report.median_ratio);
   if (noise_sd < 0.1) {
     report.verdict = NoiseReport::Verdict::harmless;
     report.words = fmt::format("{}: harmless. The draws' spread is {} the Laplace fit's.", noise, factor);
   } else if (noise_sd < 0.5) {
     report.verdict = NoiseReport::Verdict::inflated;
-    report.words = fmt::format(
-        "{}: intervals may be off by some percent. The draws' spread is {} the Laplace fit's.", noise, factor);
+    report.words =
+        fmt::format("{}: intervals may be off by some percent. The draws' spread is {} the Laplace fit's.",
+                    noise, factor);
   } else if (noise_sd < 2) {
     report.verdict = NoiseReport::Verdict::inflated;
     report.words = fmt::format(
-        "{}: intervals are too wide by tens of percent. The draws' spread is {} the Laplace fit's; read more rows a "
+        "{}: intervals are too wide by tens of percent. The draws' spread is {} the Laplace fit's; read more "
+        "rows a "
         "step (--subsample-size) or use --method full.",
         noise, factor);
   } else {
     report.verdict = NoiseReport::Verdict::not_the_posterior;
     report.words = fmt::format(
-        "{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace fit. The means are usable, "
+        "{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace fit. The means "
+        "are usable, "
         "the intervals are not: use --method full for intervals.",
         noise, factor);
   }

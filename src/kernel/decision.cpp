@@ -7,6 +7,7 @@ namespace mlo {
 
 AdaptiveSize::AdaptiveSize(const Options& options)
     : options_(options),
-      z_(boost::math::quantile(boost::math::complement(boost::math::normal_distribution<>(), options.delta / 2))) {}
+      z_(boost::math::quantile(
+          boost::math::complement(boost::math::normal_distribution<>(), options.delta / 2))) {}
 
 }  // namespace mlo

@@ -17,14 +17,17 @@ void draw_normals(Stream& stream, VectorXd& out) {
   normals(stream, {out.data(), static_cast<std::size_t>(out.size())});
 }
 
-Eigen::Map<VectorXd> vector(std::span<double> out) { return {out.data(), static_cast<Eigen::Index>(out.size())}; }
+Eigen::Map<VectorXd> vector(std::span<double> out) {
+  return {out.data(), static_cast<Eigen::Index>(out.size())};
+}
 
 }  // namespace
 
 Laplace::Laplace(VectorXd at, const MatrixXd& information) : mode(std::move(at)) {
   const Eigen::LLT<MatrixXd> chol(information);
   if (chol.info() != Eigen::Success)
-    throw ModelError("the log posterior has no maximum of full dimension: its curvature at the mode is not positive");
+    throw ModelError(
+        "the log posterior has no maximum of full dimension: its curvature at the mode is not positive");
   cholesky = chol.matrixL();
 }
 
@@ -33,8 +36,8 @@ VectorXd Laplace::from_white(const VectorXd& v) const {
 }
 VectorXd Laplace::to_white(const VectorXd& theta) const { return cholesky.transpose() * (theta - mode); }
 MatrixXd Laplace::covariance() const {
-  const MatrixXd inverse = cholesky.triangularView<Eigen::Lower>().solve(
-      MatrixXd::Identity(cholesky.rows(), cholesky.cols()));
+  const MatrixXd inverse =
+      cholesky.triangularView<Eigen::Lower>().solve(MatrixXd::Identity(cholesky.rows(), cholesky.cols()));
   return inverse.transpose() * inverse;
 }
 
@@ -55,7 +58,8 @@ double LaplaceProposal::propose(Stream& stream, Params theta, std::span<double> 
   return 0.5 * (after - before);  // reversible with respect to the fit: q(t|t') / q(t'|t) = N(t) / N(t')
 }
 
-RandomWalkProposal::RandomWalkProposal(MatrixXd factor) : factor_(std::move(factor)), noise_(factor_.cols()) {}
+RandomWalkProposal::RandomWalkProposal(MatrixXd factor)
+    : factor_(std::move(factor)), noise_(factor_.cols()) {}
 
 double RandomWalkProposal::propose(Stream& stream, Params theta, std::span<double> out) {
   draw_normals(stream, noise_);
@@ -83,7 +87,8 @@ void AdaptiveProposal::adapt(Params theta) {
   const VectorXd delta = mlo::vector(theta) - mean_;
   mean_ += delta / count_;
   scatter_ += delta * (mlo::vector(theta) - mean_).transpose();
-  // A covariance of fewer points than this says little; a new factor every step would cost more than it brings.
+  // A covariance of fewer points than this says little; a new factor every step would cost more than it
+  // brings.
   const double first = std::max(100.0, 10.0 * static_cast<double>(mean_.size()));
   constexpr double every = 25;
   if (count_ >= first && std::fmod(count_, every) == 0) refactor();

@@ -28,15 +28,17 @@ void check_binary(const Design& design, std::string_view family) {
     (y == 0 ? zero : one) = true;
   }
   if (!zero || !one)
-    throw DataError(design.file, fmt::format("response \"{}\": all {} rows are {}; a {} model needs both 0 and 1",
-                                             design.response, design.rows, zero ? 0 : 1, family));
+    throw DataError(design.file,
+                    fmt::format("response \"{}\": all {} rows are {}; a {} model needs both 0 and 1",
+                                design.response, design.rows, zero ? 0 : 1, family));
 }
 
 void check_varies(const Design& design, std::string_view family) {
   for (std::size_t i = 1; i < design.rows; ++i)
     if (design.y(i) != design.y(0)) return;
-  throw DataError(design.file, fmt::format("response \"{}\": all {} rows are {}; a {} model needs values that differ",
-                                           design.response, design.rows, design.y(0), family));
+  throw DataError(design.file,
+                  fmt::format("response \"{}\": all {} rows are {}; a {} model needs values that differ",
+                              design.response, design.rows, design.y(0), family));
 }
 
 // log(y!) for counts; the small ones, which are nearly all, from a table.
@@ -90,7 +92,9 @@ double log_normal_cdf(double z) noexcept {
   return -0.5 * z * z - log_root_two_pi - std::log(-z) + std::log1p(-w * (1 - w * (3 - w * (15 - 105 * w))));
 }
 
-double inverse_mills(double z) noexcept { return std::exp(-0.5 * z * z - log_root_two_pi - log_normal_cdf(z)); }
+double inverse_mills(double z) noexcept {
+  return std::exp(-0.5 * z * z - log_root_two_pi - log_normal_cdf(z));
+}
 
 void Probit::check(const Design& design) { check_binary(design, name); }
 
@@ -100,7 +104,8 @@ void Probit::terms(const Batch& batch, std::span<double> out) const noexcept {
 
 double Probit::sum(const Batch& batch) const noexcept {
   double total = 0;
-  for (std::size_t k = 0; k < batch.eta.size(); ++k) total += log_normal_cdf((2 * batch.y[k] - 1) * batch.eta[k]);
+  for (std::size_t k = 0; k < batch.eta.size(); ++k)
+    total += log_normal_cdf((2 * batch.y[k] - 1) * batch.eta[k]);
   return total;
 }
 
@@ -135,8 +140,10 @@ void Poisson::check(const Design& design) {
     positive = positive || y > 0;
   }
   if (!positive)
-    throw DataError(design.file, fmt::format("response \"{}\": all {} rows are 0; a poisson model needs some counts above 0",
-                                             design.response, design.rows));
+    throw DataError(
+        design.file,
+        fmt::format("response \"{}\": all {} rows are 0; a poisson model needs some counts above 0",
+                    design.response, design.rows));
 }
 
 void Poisson::terms(const Batch& batch, std::span<double> out) const noexcept {

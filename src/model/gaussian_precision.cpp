@@ -21,8 +21,9 @@ GaussianPrecision::GaussianPrecision(const Design& design, double mean, Prior pr
     total += half_squares_.back();
   }
   if (!(total > 0))
-    throw DataError(design.file, "response \"" + design.response +
-                                     "\": every row equals the known mean, so that the precision is infinite");
+    throw DataError(design.file,
+                    "response \"" + design.response +
+                        "\": every row equals the known mean, so that the precision is infinite");
 }
 
 double GaussianPrecision::log_prior(Params theta) const noexcept {
@@ -37,7 +38,8 @@ void GaussianPrecision::log_likelihoods(Params theta, Rows rows, std::span<doubl
 double GaussianPrecision::log_likelihood(Params theta, Rows rows) const noexcept {
   double total = 0;
   for (std::size_t k = 0; k < rows.size(); ++k) total += half_squares_[rows[k]];
-  return static_cast<double>(rows.size()) * 0.5 * std::log(theta[0] / (2 * std::numbers::pi)) - theta[0] * total;
+  return static_cast<double>(rows.size()) * 0.5 * std::log(theta[0] / (2 * std::numbers::pi)) -
+         theta[0] * total;
 }
 
 void GaussianPrecision::gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const {

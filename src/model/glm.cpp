@@ -13,7 +13,8 @@
 namespace mlo {
 namespace {
 
-// Rows at a time: eta, y and a few derivatives of a block stay in the first-level cache with the rows themselves.
+// Rows at a time: eta, y and a few derivatives of a block stay in the first-level cache with the rows
+// themselves.
 constexpr std::size_t block_rows = 256;
 // Coefficients are copied beside zeros for the SIMD loads; larger designs use the heap.
 constexpr std::size_t stack_dim = 256;
@@ -128,7 +129,10 @@ namespace {
 struct DerivativeBlock {
   std::array<double, block_rows> first, second, aux, aux_second, aux_eta;
   BatchDerivatives spans(std::size_t count) {
-    return {{first.data(), count}, {second.data(), count}, {aux.data(), count}, {aux_second.data(), count},
+    return {{first.data(), count},
+            {second.data(), count},
+            {aux.data(), count},
+            {aux_second.data(), count},
             {aux_eta.data(), count}};
   }
 };
@@ -149,7 +153,8 @@ void Glm<F>::gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const {
     for (std::size_t k = 0; k < count; ++k) {
       const double* x = design_.row(part[k]);
       const auto row = static_cast<Eigen::Index>(first + k);
-      for (std::size_t j = 0; j < design_.dim; ++j) out(row, static_cast<Eigen::Index>(j)) = f.first[k] * x[j];
+      for (std::size_t j = 0; j < design_.dim; ++j)
+        out(row, static_cast<Eigen::Index>(j)) = f.first[k] * x[j];
       if constexpr (F::has_aux) out(row, static_cast<Eigen::Index>(design_.dim)) = f.aux[k];
     }
   }
@@ -179,7 +184,8 @@ void Glm<F>::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
       start = 0;
     }
     for (std::size_t k = 0; k < count; ++k) f.second[k] = -f.second[k];
-    linear::add_moments(x, start, count, f.first.data(), f.second.data(), gradient.data(), information.data());
+    linear::add_moments(x, start, count, f.first.data(), f.second.data(), gradient.data(),
+                        information.data());
     if constexpr (F::has_aux) {
       const auto last = static_cast<Eigen::Index>(p);
       for (std::size_t k = 0; k < count; ++k) {
@@ -206,7 +212,8 @@ void Glm<F>::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
   }
 }
 
-// ---- coordinates: user's slope = working slope / scale; user's intercept = working intercept - sum slope * centre.
+// ---- coordinates: user's slope = working slope / scale; user's intercept = working intercept - sum slope *
+// centre.
 
 template <Family F>
 void Glm<F>::to_user(Params theta, std::span<double> out) const noexcept {
@@ -314,8 +321,8 @@ std::string Glm<F>::degenerate(Params theta) const {
     double largest = 0;
     for (std::size_t i = 0; i < design_.rows; ++i) largest = std::max(largest, std::abs(design_.y(i)));
     if (std::exp(theta.back()) < 1e-12 * largest)
-      return "the columns predict the response \"" + design_.response + "\" exactly: " + std::string(F::aux_name) +
-             " would be 0";
+      return "the columns predict the response \"" + design_.response +
+             "\" exactly: " + std::string(F::aux_name) + " would be 0";
   }
   return {};
 }

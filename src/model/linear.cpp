@@ -50,8 +50,8 @@ HWY_INLINE void store_sums(V a0, V a1, V a2, V a3, double* out) {
 #endif
 }
 
-// The four rows' dot products with beta. The order of additions within a row does not depend on the other rows, so a
-// row's eta is the same wherever it stands in a batch.
+// The four rows' dot products with beta. The order of additions within a row does not depend on the other
+// rows, so a row's eta is the same wherever it stands in a batch.
 HWY_INLINE void dot4(const double* const* rows, const double* beta, std::size_t dim, double* eta) {
   const D d;
   V a0 = hn::Zero(d), a1 = hn::Zero(d), a2 = hn::Zero(d), a3 = hn::Zero(d);
@@ -96,7 +96,8 @@ void PredictorsRange(RowStoreView x, std::size_t first, std::size_t count, const
   for (std::size_t m = 0; k + m < count; ++m) eta[k + m] = out[m];
 }
 
-void PredictorsGather(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta, double* eta) {
+void PredictorsGather(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
+                      double* eta) {
   for (std::size_t k = 0; k < count && k < ahead; ++k) prefetch_row(x, ids[k]);
   for (std::size_t k = 0; k < count; k += 4) {
     const std::size_t here = count - k < 4 ? count - k : 4;
@@ -127,10 +128,11 @@ void PredictorPairs(RowStoreView x, const std::uint32_t* ids, std::size_t count,
   }
 }
 
-// A tile of the information matrix: 4 rows of it times up to 3 vectors of columns, held in registers over the block.
+// A tile of the information matrix: 4 rows of it times up to 3 vectors of columns, held in registers over the
+// block.
 template <int kVectors>
-HWY_INLINE void gram_tile(RowStoreView x, const double* base, std::size_t count, const double* v, std::size_t j0,
-                          std::size_t m0, double* information) {
+HWY_INLINE void gram_tile(RowStoreView x, const double* base, std::size_t count, const double* v,
+                          std::size_t j0, std::size_t m0, double* information) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   V acc[4][kVectors];
@@ -139,7 +141,8 @@ HWY_INLINE void gram_tile(RowStoreView x, const double* base, std::size_t count,
   for (std::size_t k = 0; k < count; ++k) {
     const double* row = base + k * x.stride;
     V columns[kVectors];
-    for (int c = 0; c < kVectors; ++c) columns[c] = hn::LoadU(d, row + m0 + static_cast<std::size_t>(c) * lanes);
+    for (int c = 0; c < kVectors; ++c)
+      columns[c] = hn::LoadU(d, row + m0 + static_cast<std::size_t>(c) * lanes);
     for (std::size_t r = 0; r < 4; ++r) {
       const V left = hn::Set(d, v[k] * row[j0 + r]);
       for (int c = 0; c < kVectors; ++c) acc[r][c] = hn::MulAdd(left, columns[c], acc[r][c]);
@@ -172,7 +175,8 @@ void AddMoments(RowStoreView x, std::size_t first, std::size_t count, const doub
       acc2 = hn::MulAdd(hn::Set(d, u[k + 2]), hn::LoadU(d, column + 2 * x.stride), acc2);
       acc3 = hn::MulAdd(hn::Set(d, u[k + 3]), hn::LoadU(d, column + 3 * x.stride), acc3);
     }
-    for (; k < count; ++k, column += x.stride) acc0 = hn::MulAdd(hn::Set(d, u[k]), hn::LoadU(d, column), acc0);
+    for (; k < count; ++k, column += x.stride)
+      acc0 = hn::MulAdd(hn::Set(d, u[k]), hn::LoadU(d, column), acc0);
     double lane[4];
     hn::StoreU(hn::Add(hn::Add(acc0, acc1), hn::Add(acc2, acc3)), d, lane);
     for (std::size_t l = 0; l < lanes && j + l < x.dim; ++l) gradient[j + l] += lane[l];
@@ -204,7 +208,8 @@ HWY_EXPORT(PredictorsGather);
 HWY_EXPORT(PredictorPairs);
 HWY_EXPORT(AddMoments);
 
-void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta, double* eta) noexcept {
+void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta,
+                double* eta) noexcept {
   HWY_DYNAMIC_DISPATCH(PredictorsRange)(x, first, count, beta, eta);
 }
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,

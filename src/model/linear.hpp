@@ -1,7 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // The three sums over design rows that every generalised linear model needs, with SIMD by Highway.
-// Rows are records of `stride` doubles whose first `dim` are the columns. Loads may run up to 3 doubles over a row's
-// end (the next row, or the store's padding): the excess is multiplied by zero or dropped, so it must be finite.
+// Rows are records of `stride` doubles whose first `dim` are the columns. Loads may run up to 3 doubles over
+// a row's end (the next row, or the store's padding): the excess is multiplied by zero or dropped, so it must
+// be finite.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ struct RowStoreView {
 inline constexpr std::size_t padding = 4;
 
 // eta[k] = x_k' beta for rows first..first+count-1. beta has dim + padding values, the last ones 0.
-void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta, double* eta) noexcept;
+void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta,
+                double* eta) noexcept;
 
 // The same for rows ids[0..count-1], with the rows prefetched ahead.
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
@@ -32,8 +34,8 @@ void prefetch(RowStoreView x, const std::uint32_t* ids, std::size_t count) noexc
 void predictor_pairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
                      const double* beta_b, double* eta_a, double* eta_b) noexcept;
 
-// gradient[j] += sum_k u[k] x_kj and, if information is not null, information[j * dim + m] += sum_k v[k] x_kj x_km
-// for m >= j (upper triangle), for rows first..first+count-1.
+// gradient[j] += sum_k u[k] x_kj and, if information is not null, information[j * dim + m] += sum_k v[k] x_kj
+// x_km for m >= j (upper triangle), for rows first..first+count-1.
 void add_moments(RowStoreView x, std::size_t first, std::size_t count, const double* u, const double* v,
                  double* gradient, double* information) noexcept;
 

@@ -18,7 +18,8 @@ using Eigen::VectorXd;
 
 std::string name_of(const ModeProblem& problem, Index j) {
   const auto k = static_cast<std::size_t>(j);
-  return k < problem.names.size() ? fmt::format("\"{}\"", problem.names[k]) : fmt::format("parameter {}", k + 1);
+  return k < problem.names.size() ? fmt::format("\"{}\"", problem.names[k])
+                                  : fmt::format("parameter {}", k + 1);
 }
 
 // The columns that carry a direction, largest share first, as words: "x1", "x2" and "x3".
@@ -40,8 +41,8 @@ std::string columns_of(const ModeProblem& problem, const VectorXd& direction) {
   return text;
 }
 
-// If the information matrix is singular: the first column that the columns before it determine, and with which
-// coefficients, as R reports aliased coefficients. Columns are compared on equal scales.
+// If the information matrix is singular: the first column that the columns before it determine, and with
+// which coefficients, as R reports aliased coefficients. Columns are compared on equal scales.
 std::optional<std::string> rank_deficiency(const ModeProblem& problem, const MatrixXd& information) {
   constexpr double tolerance = 1e-11;  // of 1 - R^2; rounding leaves about 1e-14
   const auto p = static_cast<Index>(problem.columns);
@@ -56,7 +57,8 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Mat
     const double left = correlation(j, j) - correlation.col(j).head(j).dot(weights);
     // Away from the mode the observed information may be indefinite: that is no lack of rank.
     if (std::abs(left) > tolerance) continue;
-    return fmt::format("column {} is a linear combination of {}", name_of(problem, j), columns_of(problem, weights));
+    return fmt::format("column {} is a linear combination of {}", name_of(problem, j),
+                       columns_of(problem, weights));
   }
   return std::nullopt;
 }
@@ -65,13 +67,15 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Mat
   const std::string columns = columns_of(problem, direction);
   const bool several = columns.find(" and ") != std::string::npos;
   throw ModelError(fmt::format(
-      "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; remove {}, or "
+      "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; "
+      "remove {}, or "
       "give the coefficients a proper prior (--prior \"normal(0, 2.5)\") and use a method that needs no "
       "maximum-likelihood fit (--method full)",
       columns, several ? "together predict" : "predicts", several ? "one of them" : "the column"));
 }
 
-// One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by anything.
+// One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by
+// anything.
 std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count) {
   Stream stream({.seed = 0, .chain = 0, .purpose = Purpose::mode, .iteration = 0});
   std::vector<RowId> ids(count);
@@ -184,9 +188,10 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     start = problem.start();
     if (problem.rows > 4 * options.subset && problem.rows <= std::numeric_limits<RowId>::max()) {
       const std::vector<RowId> ids = stratified_subset(problem.rows, options.subset);
-      Objective some{problem, Rows(ids), static_cast<double>(problem.rows) / static_cast<double>(ids.size()), 0,
-                     Derivatives(0)};
-      // On a fifth of a standard deviation of the subsample's own error there is nothing left to gain from it.
+      Objective some{problem, Rows(ids), static_cast<double>(problem.rows) / static_cast<double>(ids.size()),
+                     0, Derivatives(0)};
+      // On a fifth of a standard deviation of the subsample's own error there is nothing left to gain from
+      // it.
       const Search s = newton(some, start, std::nullopt, 0.2, 15, [](const Search&) {});
       if (s.converged) start = s.theta + s.step;
       subset_iterations = s.iterations;
@@ -194,8 +199,8 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     }
   }
 
-  // Newton needs fewer steps than 8 wherever there is a maximum. After that, ask whether the search runs off to
-  // infinity; a maximum "found" where the likelihood only flattens out is separation too.
+  // Newton needs fewer steps than 8 wherever there is a maximum. After that, ask whether the search runs off
+  // to infinity; a maximum "found" where the likelihood only flattens out is separation too.
   const auto refuse_separation = [&](const Search& s) {
     if (!problem.flat_direction_possible || !problem.recedes || subset_iterations + s.iterations < 8) return;
     for (const VectorXd& direction : {s.step, VectorXd(s.theta - start)})
@@ -207,7 +212,8 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
       if (const auto reason = rank_deficiency(problem, all.likelihood.information)) {
         // Weights near 0 can make a matrix of full rank look singular: ask again where they are even.
         const VectorXd even = problem.start();
-        if (const auto sure = rank_deficiency(problem, problem.likelihood(params(even), all.rows).information))
+        if (const auto sure =
+                rank_deficiency(problem, problem.likelihood(params(even), all.rows).information))
           throw ModelError(*sure + ": remove one of them");
       }
     }
@@ -221,10 +227,12 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     if (const std::string why = problem.degenerate ? problem.degenerate(params(s.theta)) : ""; !why.empty())
       throw ModelError(why);
     if (!std::isfinite(s.derivatives.value))
-      throw ModelError("mode finding: the log-likelihood is not finite at the starting point; the response or an offset "
-                       "may be too large for double precision: use another unit");
+      throw ModelError(
+          "mode finding: the log-likelihood is not finite at the starting point; the response or an offset "
+          "may be too large for double precision: use another unit");
     throw ModelError(fmt::format(
-        "mode finding did not converge in {} iterations: the next step would still be {:.2g} standard deviations "
+        "mode finding did not converge in {} iterations: the next step would still be {:.2g} standard "
+        "deviations "
         "long, mostly in {}",
         s.iterations, s.decrement, s.step.size() > 0 ? columns_of(problem, s.step) : "no direction"));
   }

@@ -25,14 +25,19 @@ double log_gamma(double x) {
 
 double log_constant(Prior::Kind kind, double a, double b, double freedom) {
   switch (kind) {
-    case Prior::Kind::flat: return 0;
-    case Prior::Kind::normal: return -std::log(b) - 0.5 * std::log(2 * std::numbers::pi);
-    case Prior::Kind::cauchy: return -std::log(std::numbers::pi * b);
+    case Prior::Kind::flat:
+      return 0;
+    case Prior::Kind::normal:
+      return -std::log(b) - 0.5 * std::log(2 * std::numbers::pi);
+    case Prior::Kind::cauchy:
+      return -std::log(std::numbers::pi * b);
     case Prior::Kind::student_t:
       return log_gamma(0.5 * (freedom + 1)) - log_gamma(0.5 * freedom) -
              0.5 * std::log(freedom * std::numbers::pi) - std::log(b);
-    case Prior::Kind::laplace: return -std::log(2 * b);
-    case Prior::Kind::gamma: return a * std::log(b) - log_gamma(a);
+    case Prior::Kind::laplace:
+      return -std::log(2 * b);
+    case Prior::Kind::gamma:
+      return a * std::log(b) - log_gamma(a);
   }
   return 0;
 }
@@ -89,8 +94,8 @@ Prior Prior::parse(std::string_view text, std::string_view option) {
   const std::string bare = strip(text);
   const std::size_t open = std::min(bare.find('('), bare.size());
   const std::string_view name = std::string_view(bare).substr(0, open);
-  const auto* spelling = std::find_if(spellings.begin(), spellings.end(),
-                                      [&](const Spelling& s) { return s.name == name; });
+  const auto* spelling =
+      std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.name == name; });
   if (spelling == spellings.end()) {
     std::string known;
     for (const Spelling& s : spellings) known += fmt::format("{}{}", known.empty() ? "" : ", ", s.usage);
@@ -131,11 +136,16 @@ Prior Prior::parse(std::string_view text, std::string_view option) {
 
 std::string Prior::text() const {
   switch (kind_) {
-    case Kind::flat: return "flat";
-    case Kind::normal: return fmt::format("normal({:.6g}, {:.6g})", a_, b_);
-    case Kind::student_t: return fmt::format("student_t({:.6g}, {:.6g}, {:.6g})", freedom_, a_, b_);
-    case Kind::cauchy: return fmt::format("cauchy({:.6g}, {:.6g})", a_, b_);
-    case Kind::laplace: return fmt::format("laplace({:.6g}, {:.6g})", a_, b_);
+    case Kind::flat:
+      return "flat";
+    case Kind::normal:
+      return fmt::format("normal({:.6g}, {:.6g})", a_, b_);
+    case Kind::student_t:
+      return fmt::format("student_t({:.6g}, {:.6g}, {:.6g})", freedom_, a_, b_);
+    case Kind::cauchy:
+      return fmt::format("cauchy({:.6g}, {:.6g})", a_, b_);
+    case Kind::laplace:
+      return fmt::format("laplace({:.6g}, {:.6g})", a_, b_);
     case Kind::gamma:
       return a_ == 1 ? fmt::format("exponential({:.6g})", b_) : fmt::format("gamma({:.6g}, {:.6g})", a_, b_);
   }
@@ -145,11 +155,16 @@ std::string Prior::text() const {
 double Prior::log_density(double x) const noexcept {
   const double z = (x - a_) / b_;
   switch (kind_) {
-    case Kind::flat: return 0;
-    case Kind::normal: return constant_ - 0.5 * z * z;
-    case Kind::cauchy: return constant_ - std::log1p(z * z);
-    case Kind::student_t: return constant_ - 0.5 * (freedom_ + 1) * std::log1p(z * z / freedom_);
-    case Kind::laplace: return constant_ - std::abs(z);
+    case Kind::flat:
+      return 0;
+    case Kind::normal:
+      return constant_ - 0.5 * z * z;
+    case Kind::cauchy:
+      return constant_ - std::log1p(z * z);
+    case Kind::student_t:
+      return constant_ - 0.5 * (freedom_ + 1) * std::log1p(z * z / freedom_);
+    case Kind::laplace:
+      return constant_ - std::abs(z);
     case Kind::gamma:
       return x > 0 ? constant_ + (a_ - 1) * std::log(x) - b_ * x : -std::numeric_limits<double>::infinity();
   }
@@ -159,8 +174,10 @@ double Prior::log_density(double x) const noexcept {
 Prior::Smooth Prior::smooth(double x) const noexcept {
   const double z = (x - a_) / b_;
   switch (kind_) {
-    case Kind::flat: return {0, 0, 0};
-    case Kind::normal: return {log_density(x), -z / b_, 1 / (b_ * b_)};
+    case Kind::flat:
+      return {0, 0, 0};
+    case Kind::normal:
+      return {log_density(x), -z / b_, 1 / (b_ * b_)};
     case Kind::cauchy:
     case Kind::student_t: {
       const double nu = kind_ == Kind::cauchy ? 1 : freedom_;

@@ -25,9 +25,12 @@ namespace mlo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-using AnyModel = std::variant<Glm<Logistic>, Glm<Probit>, Glm<Poisson>, Glm<GaussianMean>, Glm<Gaussian>, GaussianPrecision>;
+using AnyModel = std::variant<Glm<Logistic>, Glm<Probit>, Glm<Poisson>, Glm<GaussianMean>, Glm<Gaussian>,
+                              GaussianPrecision>;
 
 // What a fit knows of its data once the design has moved into the model.
 struct DataFacts {
@@ -38,8 +41,9 @@ struct DataFacts {
 AnyModel make_model(const FitOptions& options, Design design, std::vector<std::string>& notes) {
   if (options.family == "gaussian-precision") {
     if (design.dim != 1 || !design.intercept)
-      throw UsageError(fmt::format("--family gaussian-precision has one parameter, tau, and no columns: write {} ~ 1",
-                                   design.response));
+      throw UsageError(
+          fmt::format("--family gaussian-precision has one parameter, tau, and no columns: write {} ~ 1",
+                      design.response));
     const double mean = options.known_mean.value_or(0);
     notes.push_back(fmt::format("known mean {}", mean));
     return GaussianPrecision(design, mean, precision_prior(options, notes));
@@ -59,13 +63,17 @@ AnyModel make_model(const FitOptions& options, Design design, std::vector<std::s
 
 void add_scale_note(const FitOptions& options, std::vector<std::string>& notes) {
   if (options.scale == "sd")
-    notes.emplace_back("columns were divided by their standard deviations: coefficients and priors refer to the scaled columns");
+    notes.emplace_back(
+        "columns were divided by their standard deviations: coefficients and priors refer to the scaled "
+        "columns");
   if (options.scale == "standard")
     notes.emplace_back(
-        "columns were centred and divided by their standard deviations: coefficients and priors refer to the scaled columns");
+        "columns were centred and divided by their standard deviations: coefficients and priors refer to the "
+        "scaled columns");
 }
 
-std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& names, const std::vector<ChainRecord>& records) {
+std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& names,
+                                            const std::vector<ChainRecord>& records) {
   // A chain that was interrupted earlier than another has fewer draws: compare what all have.
   std::size_t draws = records.empty() ? 0 : records[0].size();
   for (const ChainRecord& record : records) draws = std::min(draws, record.size());
@@ -80,7 +88,8 @@ std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& name
   return out;
 }
 
-MethodAccount account_of(const FitOptions& options, const SampleOutcome& outcome, const std::vector<ChainRecord>& records) {
+MethodAccount account_of(const FitOptions& options, const SampleOutcome& outcome,
+                         const std::vector<ChainRecord>& records) {
   MethodAccount account;
   account.name = options.method;
   account.promise = outcome.promise;
@@ -124,15 +133,18 @@ void add_warnings(RunSummary& s) {
     }
   }
   if (worst > 0)
-    s.warnings.push_back(fmt::format("R-hat is {:.3f} for \"{}\": the chains have not mixed; more --warmup and --draws, "
-                                     "or another --proposal, may help.",
-                                     worst, bad_rhat));
+    s.warnings.push_back(
+        fmt::format("R-hat is {:.3f} for \"{}\": the chains have not mixed; more --warmup and --draws, "
+                    "or another --proposal, may help.",
+                    worst, bad_rhat));
   if (fewest < 100 * static_cast<double>(s.chains))
-    s.warnings.push_back(fmt::format("only {:.0f} effective draws for \"{}\": below 100 a chain, means and intervals are "
-                                     "rough; take more --draws, or --thin, or another --proposal.",
-                                     fewest, few));
+    s.warnings.push_back(
+        fmt::format("only {:.0f} effective draws for \"{}\": below 100 a chain, means and intervals are "
+                    "rough; take more --draws, or --thin, or another --proposal.",
+                    fewest, few));
   if (s.method.not_finite > 0)
-    s.warnings.push_back(fmt::format("{} proposals had no finite density and were rejected.", s.method.not_finite));
+    s.warnings.push_back(
+        fmt::format("{} proposals had no finite density and were rejected.", s.method.not_finite));
 }
 
 void prepare(FitOptions& options, const FitWatcher& watcher) {
@@ -155,7 +167,9 @@ struct Loaded {
 
 Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   DesignOptions design_options;
-  design_options.scale = options.scale == "sd" ? Scale::sd : options.scale == "standard" ? Scale::standard : Scale::none;
+  design_options.scale = options.scale == "sd"         ? Scale::sd
+                         : options.scale == "standard" ? Scale::standard
+                                                       : Scale::none;
   design_options.missing = options.missing == "error" ? Missing::error : Missing::drop;
   Design design = build_design(formula, std::move(table), design_options);
   if (design.rows > std::numeric_limits<RowId>::max())
@@ -201,17 +215,19 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
     s.interrupted = s.interrupted || record.iteration < job.chain.steps();
   }
   if (s.draws == 0)
-    throw options.out.empty() ? Interrupted()
-                              : Interrupted(fmt::format("interrupted before every chain had a draw; continue with: mlo fit "
-                                                        "--resume --out {}",
-                                                        options.out));
+    throw options.out.empty()
+        ? Interrupted()
+        : Interrupted(fmt::format("interrupted before every chain had a draw; continue with: mlo fit "
+                                  "--resume --out {}",
+                                  options.out));
   s.title = fmt::format("{} model of {}, {} rows, {} parameter{}", options.family, loaded.facts.response,
                         loaded.facts.used, result.names.size(), result.names.size() == 1 ? "" : "s");
   s.notes = std::move(loaded.notes);
   s.notes.insert(s.notes.end(), outcome.notes.begin(), outcome.notes.end());
   s.notes.push_back(fmt::format("seed {}", *options.seed));
   if (loaded.facts.dropped > 0)
-    s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped", loaded.facts.dropped, loaded.facts.rows));
+    s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped", loaded.facts.dropped,
+                                  loaded.facts.rows));
   s.parameters = summarise_all(result.names, result.chains);
   s.method = account_of(options, outcome, result.chains);
   s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd);
@@ -233,9 +249,10 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
     const FitOptions kept = directory->options();
     if (!options.seed) options.seed = kept.seed;
     if (!options.data.empty() && options_to_json(options) != options_to_json(kept))
-      throw UsageError(fmt::format("--resume: these are not the options of the run in {}; leave them out, as all is "
-                                   "taken from its run.json: mlo fit --resume --out {}",
-                                   options.out, options.out));
+      throw UsageError(
+          fmt::format("--resume: these are not the options of the run in {}; leave them out, as all is "
+                      "taken from its run.json: mlo fit --resume --out {}",
+                      options.out, options.out));
     options = kept;
     options.threads = given.threads;
     options.resume = true;
@@ -258,11 +275,14 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   std::vector<ChainRecord> records;
   if (directory) {
     if (options.resume && directory->fingerprint() != reader.fingerprint())
-      throw DataError(options.data, fmt::format("has changed since the run in {} began; it cannot be continued", options.out));
+      throw DataError(
+          options.data,
+          fmt::format("has changed since the run in {} began; it cannot be continued", options.out));
     const std::uint64_t key = run_key(options, reader.fingerprint());
     if (options.resume) {
       if (directory->status() == "finished")
-        throw UsageError(fmt::format("--resume: the run in {} is finished; show it with: mlo summary {}", options.out, options.out));
+        throw UsageError(fmt::format("--resume: the run in {} is finished; show it with: mlo summary {}",
+                                     options.out, options.out));
       records = directory->read_checkpoints(static_cast<std::size_t>(options.chains), key);
     }
     checkpoint = directory->checkpoints(key);
@@ -270,8 +290,8 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   const auto before_sampling = [&] {
     if (directory) directory->begin(options, reader.fingerprint());
   };
-  FitResult result =
-      run(options, std::move(loaded), watcher, started, read_seconds, checkpoint, std::move(records), before_sampling);
+  FitResult result = run(options, std::move(loaded), watcher, started, read_seconds, checkpoint,
+                         std::move(records), before_sampling);
   if (directory) directory->finish(options, reader.fingerprint(), result);
   return result;
 }

@@ -25,8 +25,9 @@ constexpr std::array<FamilyEntry, 6> family_table{{
 constexpr std::array<MethodEntry, 4> method_table{{
     {"full", Promise::exact, "Metropolis-Hastings on all rows", "n", "any model",
      "the posterior, up to Monte Carlo error", "paper, Algorithm 1"},
-    {"uniform", Promise::approximate, "a uniform subsample each step, without replacement", "--subsample-size r",
-     "any model", "means usable, intervals too wide: 2 to 50 times on the paper's logistic example",
+    {"uniform", Promise::approximate, "a uniform subsample each step, without replacement",
+     "--subsample-size r", "any model",
+     "means usable, intervals too wide: 2 to 50 times on the paper's logistic example",
      "paper, section 2.2; its baseline"},
     {"mlo", Promise::approximate, "a subsample with most-likely-optimal probabilities each step",
      "--subsample-size r", "any model with a finite maximum-likelihood fit",
@@ -37,9 +38,11 @@ constexpr std::array<MethodEntry, 4> method_table{{
 }};
 
 template <std::size_t n>
-void one_of(std::string_view option, const std::string& value, const std::array<std::string_view, n>& allowed) {
+void one_of(std::string_view option, const std::string& value,
+            const std::array<std::string_view, n>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
-    throw UsageError(fmt::format("{} must be one of {} (got \"{}\")", option, fmt::join(allowed, ", "), value));
+    throw UsageError(
+        fmt::format("{} must be one of {} (got \"{}\")", option, fmt::join(allowed, ", "), value));
 }
 
 void within(std::string_view option, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -77,14 +80,16 @@ void check_method_options(const FitOptions& o) {
   if (o.replacement) one_of<2>("--replacement", *o.replacement, {"yes", "no"});
   const std::string weights = o.weights.value_or(o.method == "uniform" ? "uniform" : "mlo");
   if (o.method == "uniform" && weights != "uniform")
-    throw UsageError(fmt::format("--method uniform has uniform weights; for --weights {} use --method mlo", weights));
+    throw UsageError(
+        fmt::format("--method uniform has uniform weights; for --weights {} use --method mlo", weights));
   if (weights == "uniform") {
     meaningless(o.weights_at, "--weights-at", "with uniform weights");
     meaningless(o.uniform_share, "--uniform-share", "with uniform weights");
   } else if (o.replacement == "no") {
-    throw UsageError(fmt::format("--replacement no needs uniform weights: rows drawn with the unequal probabilities of "
-                                 "--weights {} are drawn with replacement, or the estimate is biased",
-                                 weights));
+    throw UsageError(
+        fmt::format("--replacement no needs uniform weights: rows drawn with the unequal probabilities of "
+                    "--weights {} are drawn with replacement, or the estimate is biased",
+                    weights));
   }
   if (o.uniform_share && !(*o.uniform_share >= 0 && *o.uniform_share <= 1))
     throw UsageError(fmt::format("--uniform-share must be between 0 and 1 (got {})", *o.uniform_share));
@@ -99,14 +104,18 @@ void check_proposal_options(const FitOptions& o) {
   if (o.proposal_scale && !(*o.proposal_scale > 0 && std::isfinite(*o.proposal_scale)))
     throw UsageError(fmt::format("--proposal-scale must be positive (got {})", *o.proposal_scale));
   if (proposal == "laplace") {
-    meaningless(o.proposal_shape, "--proposal-shape", "with --proposal laplace, which has the shape of the Laplace fit");
+    meaningless(o.proposal_shape, "--proposal-shape",
+                "with --proposal laplace, which has the shape of the Laplace fit");
     if (o.proposal_scale && *o.proposal_scale > 1)
-      throw UsageError(fmt::format("--proposal-scale must be at most 1 with --proposal laplace, where 1 draws "
-                                   "independently from the Laplace fit (got {})",
-                                   *o.proposal_scale));
+      throw UsageError(
+          fmt::format("--proposal-scale must be at most 1 with --proposal laplace, where 1 draws "
+                      "independently from the Laplace fit (got {})",
+                      *o.proposal_scale));
   }
   if (o.proposal_shape == "identity" && !o.proposal_scale)
-    throw UsageError("--proposal-shape identity needs --proposal-scale: the step's standard deviation, for every parameter");
+    throw UsageError(
+        "--proposal-shape identity needs --proposal-scale: the step's standard deviation, for every "
+        "parameter");
   one_of<2>("--start", o.start, {"laplace", "mode"});
 }
 

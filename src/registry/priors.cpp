@@ -30,12 +30,14 @@ ResponseScale response_scale(const FitOptions& options, const Design& design) {
 Prior parse_for_coefficient(const std::string& text, const std::string& option) {
   const Prior prior = Prior::parse(text, option);
   if (prior.kind() == Prior::Kind::gamma)
-    throw UsageError(fmt::format("{} \"{}\": a gamma prior is for sigma and tau; a coefficient can be negative", option, text));
+    throw UsageError(fmt::format(
+        "{} \"{}\": a gamma prior is for sigma and tau; a coefficient can be negative", option, text));
   return prior;
 }
 
 [[noreturn]] void refuse_name(const std::string& name, const std::vector<std::string>& names) {
-  throw UsageError(fmt::format("--prior-for {}: no such parameter; there are {}", name, fmt::join(names, ", ")));
+  throw UsageError(
+      fmt::format("--prior-for {}: no such parameter; there are {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -49,7 +51,8 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
   if (has_aux) names.emplace_back("sigma");
 
   for (std::size_t j = 0; j < design.dim; ++j)
-    // Column scales are never 0: a constant column beside an intercept was refused, and without one it has a size.
+    // Column scales are never 0: a constant column beside an intercept was refused, and without one it has a
+    // size.
     priors.coefficients.push_back(
         Prior::normal(0, 2.5 * y.sd / (design.sd[j] > 0 ? design.sd[j] : design.scale[j])));
   if (design.intercept) {
@@ -64,9 +67,11 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
     priors.intercept_at_means = false;
   } else if (options.prior) {
     if (first == design.dim)
-      throw UsageError("--prior is for the coefficients of columns, and the formula has none; use --prior-intercept");
+      throw UsageError(
+          "--prior is for the coefficients of columns, and the formula has none; use --prior-intercept");
     const Prior prior = parse_for_coefficient(*options.prior, "--prior");
-    std::fill(priors.coefficients.begin() + static_cast<std::ptrdiff_t>(first), priors.coefficients.end(), prior);
+    std::fill(priors.coefficients.begin() + static_cast<std::ptrdiff_t>(first), priors.coefficients.end(),
+              prior);
   }
   const auto set_intercept = [&](const std::string& text, const std::string& option) {
     priors.coefficients[0] = parse_for_coefficient(text, option);
@@ -91,8 +96,9 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
 
   std::string used;
   for (std::size_t j = 0; j < design.dim; ++j)
-    used += fmt::format("{}{} ~ {}{}", j == 0 ? "" : "; ", names[j], priors.coefficients[j].text(),
-                        j == 0 && priors.intercept_at_means && design.dim > 1 ? " at the columns' means" : "");
+    used +=
+        fmt::format("{}{} ~ {}{}", j == 0 ? "" : "; ", names[j], priors.coefficients[j].text(),
+                    j == 0 && priors.intercept_at_means && design.dim > 1 ? " at the columns' means" : "");
   if (has_aux) used += fmt::format("; sigma ~ {}", priors.aux.text());
   notes.push_back("priors: " + used);
   return priors;
@@ -100,7 +106,8 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
 
 Prior precision_prior(const FitOptions& options, std::vector<std::string>& notes) {
   if (options.prior_intercept)
-    throw UsageError("--prior-intercept has no meaning with --family gaussian-precision, whose parameter is tau");
+    throw UsageError(
+        "--prior-intercept has no meaning with --family gaussian-precision, whose parameter is tau");
   Prior prior = Prior::gamma(0.01, 0.01);  // the paper's
   if (options.prior) prior = Prior::parse(*options.prior, "--prior");
   for (const auto& [name, text] : options.prior_for) {

@@ -12,7 +12,8 @@
 namespace mlo {
 
 // Notes get what was used, in words.
-[[nodiscard]] GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vector<std::string>& notes);
+[[nodiscard]] GlmPriors glm_priors(const FitOptions& options, const Design& design,
+                                   std::vector<std::string>& notes);
 [[nodiscard]] Prior precision_prior(const FitOptions& options, std::vector<std::string>& notes);
 
 }  // namespace mlo

@@ -47,9 +47,10 @@ RunDirectory RunDirectory::create(const std::string& path) {
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) throw DataError(path, "--out: a file of that name exists");
     if (!fs::is_empty(path, error) || error) {
-      throw DataError(path, fs::exists(path + "/run.json")
-                                ? "--out: holds a run already; choose another directory, or continue it with --resume"
-                                : "--out: the directory exists and is not empty");
+      throw DataError(
+          path, fs::exists(path + "/run.json")
+                    ? "--out: holds a run already; choose another directory, or continue it with --resume"
+                    : "--out: the directory exists and is not empty");
     }
   } else {
     fs::create_directories(path, error);
@@ -95,7 +96,8 @@ std::uint64_t RunDirectory::fingerprint() const {
 std::string RunDirectory::summary_json() const {
   const Json summary = field<Json>(file("run.json"), "summary");
   if (summary.is_null())
-    throw DataError(path_, fmt::format("this run is not finished; continue it with: mlo fit --resume --out {}", path_));
+    throw DataError(
+        path_, fmt::format("this run is not finished; continue it with: mlo fit --resume --out {}", path_));
   return summary.dump();
 }
 
@@ -122,7 +124,8 @@ std::vector<ChainRecord> RunDirectory::read_checkpoints(std::size_t chains, std:
   return records;
 }
 
-void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint, const FitResult& result) const {
+void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
+                          const FitResult& result) const {
   for (std::size_t chain = 0; chain < result.chains.size(); ++chain) {
     const StanCsvHeader header{.version = version(),
                                .method = options.method,
@@ -140,11 +143,12 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint, 
   write_file(file("summary.csv"), as_csv(result.summary.parameters));
   write_run_json(options, fingerprint, result.summary.interrupted ? "interrupted" : "finished", &result);
   if (!result.summary.interrupted)
-    for (std::size_t chain = 0; chain < result.chains.size(); ++chain) std::remove(checkpoint_file(chain).c_str());
+    for (std::size_t chain = 0; chain < result.chains.size(); ++chain)
+      std::remove(checkpoint_file(chain).c_str());
 }
 
-void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t fingerprint, const std::string& status,
-                                  const FitResult* result) const {
+void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t fingerprint,
+                                  const std::string& status, const FitResult* result) const {
   Json json;
   json["mlo"] = version();
   json["status"] = status;

@@ -20,8 +20,8 @@ class RunDirectory {
   // Opens a directory that create() made. Throws DataError.
   [[nodiscard]] static RunDirectory open(const std::string& path);
 
-  [[nodiscard]] FitOptions options() const;   // of the run, from run.json
-  [[nodiscard]] std::string status() const;   // "running", "interrupted" or "finished"
+  [[nodiscard]] FitOptions options() const;  // of the run, from run.json
+  [[nodiscard]] std::string status() const;  // "running", "interrupted" or "finished"
   [[nodiscard]] std::string summary_json() const;
   [[nodiscard]] std::uint64_t fingerprint() const;
 

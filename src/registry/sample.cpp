@@ -16,25 +16,30 @@ std::vector<double> numbers(const std::string& list, const std::string& option, 
     double value = 0;
     const auto [stop, error] = std::from_chars(at, cell_end, value);
     if (error != std::errc() || stop != cell_end || !std::isfinite(value))
-      throw UsageError(fmt::format("{} must be mle, map or numbers separated by commas (got \"{}\")", option, list));
+      throw UsageError(
+          fmt::format("{} must be mle, map or numbers separated by commas (got \"{}\")", option, list));
     out.push_back(value);
     at = cell_end;
   }
   if (out.size() != wanted)
-    throw UsageError(fmt::format("{} needs {} numbers, one a parameter (got {}: \"{}\")", option, wanted, out.size(), list));
+    throw UsageError(fmt::format("{} needs {} numbers, one a parameter (got {}: \"{}\")", option, wanted,
+                                 out.size(), list));
   return out;
 }
 
 SubsampleSizes subsample_sizes(const FitOptions& options, std::size_t rows) {
   if (options.method == "full") return {rows, rows};
   const auto n = static_cast<std::int64_t>(rows);
-  const auto inside = [&](const char* option, std::int64_t value, std::int64_t least, const std::string& least_name) {
+  const auto inside = [&](const char* option, std::int64_t value, std::int64_t least,
+                          const std::string& least_name) {
     if (value < least || value > n)
-      throw UsageError(fmt::format("{} must be between {} and the number of rows, {} (got {})", option, least_name, n, value));
+      throw UsageError(fmt::format("{} must be between {} and the number of rows, {} (got {})", option,
+                                   least_name, n, value));
   };
   const bool adaptive = options.method == "mlo-adaptive";
   // Defaults in the spirit of the paper: 1 % of the rows; for Algorithm 3 a pilot of 0.1 % and at most 5 %.
-  const std::int64_t fallback = adaptive ? std::max<std::int64_t>(n / 1000, 100) : std::max<std::int64_t>(n / 100, 1000);
+  const std::int64_t fallback =
+      adaptive ? std::max<std::int64_t>(n / 1000, 100) : std::max<std::int64_t>(n / 100, 1000);
   const std::int64_t size = options.subsample_size.value_or(std::min(fallback, n));
   inside("--subsample-size", size, 1, "1");
   const std::int64_t max = options.max_subsample_size.value_or(std::max(size, n / 20));

@@ -22,11 +22,11 @@ struct SampleJob {
 };
 
 struct SampleOutcome {
-  std::vector<double> laplace_sd;   // of the user's parameters
+  std::vector<double> laplace_sd;  // of the user's parameters
   Promise promise = Promise::exact;
   double passes = 0;
   double mode_seconds = 0, sample_seconds = 0;
-  std::vector<std::string> notes;   // what was chosen for the user
+  std::vector<std::string> notes;  // what was chosen for the user
 };
 
 // Continues `records` (empty: new chains). Instantiated for each model in sample_*.cpp.

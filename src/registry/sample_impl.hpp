@@ -26,7 +26,8 @@ inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-[[nodiscard]] std::vector<double> numbers(const std::string& list, const std::string& option, std::size_t wanted);
+[[nodiscard]] std::vector<double> numbers(const std::string& list, const std::string& option,
+                                          std::size_t wanted);
 
 struct SubsampleSizes {
   std::size_t size, max;
@@ -75,13 +76,15 @@ WeightedRows weighted_rows(const M& model, ThreadPool& pool, const FitOptions& o
   const double share = options.uniform_share.value_or(1e-3);
   const Eigen::VectorXd theta = weights_point(model, pool, options, map, outcome);
   outcome.passes += 1;
-  outcome.notes.push_back(fmt::format("rows drawn with {} weights at {}, of which a share of {} uniform", scheme,
-                                      options.weights_at ? "\"" + *options.weights_at + "\"" : "the MLE", share));
+  outcome.notes.push_back(
+      fmt::format("rows drawn with {} weights at {}, of which a share of {} uniform", scheme,
+                  options.weights_at ? "\"" + *options.weights_at + "\"" : "the MLE", share));
   return WeightedRows(subsampling_probabilities(model, pool, scheme == "mlo" ? Weights::mlo : Weights::score,
                                                 params(theta), map.information, share));
 }
 
-// Chains start from the Laplace fit, a little overdispersed so that R-hat has something to see; or at its mode.
+// Chains start from the Laplace fit, a little overdispersed so that R-hat has something to see; or at its
+// mode.
 inline Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
                                 std::size_t chain) {
   if (options.start == "mode") return laplace.mode;
@@ -108,15 +111,18 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
   const Laplace laplace(map.theta, map.information);
   const Eigen::MatrixXd jacobian = model.user_jacobian(params(map.theta));
   const Eigen::MatrixXd covariance = jacobian * laplace.covariance() * jacobian.transpose();
-  for (Eigen::Index j = 0; j < covariance.rows(); ++j) outcome.laplace_sd.push_back(std::sqrt(covariance(j, j)));
+  for (Eigen::Index j = 0; j < covariance.rows(); ++j)
+    outcome.laplace_sd.push_back(std::sqrt(covariance(j, j)));
 
   const bool subsampled = options.method != "full";
   const bool without_replacement =
       options.method == "uniform" ? options.replacement != "yes" : options.replacement == "no";
   std::shared_ptr<const WeightedRows> weighted;
   if (subsampled && !without_replacement)
-    weighted = std::make_shared<const WeightedRows>(detail::weighted_rows(model, pool, options, map, outcome));
-  if (subsampled && without_replacement) outcome.notes.emplace_back("rows drawn uniformly, without replacement");
+    weighted =
+        std::make_shared<const WeightedRows>(detail::weighted_rows(model, pool, options, map, outcome));
+  if (subsampled && without_replacement)
+    outcome.notes.emplace_back("rows drawn uniformly, without replacement");
   outcome.mode_seconds = detail::seconds_since(mode_start);
   if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
 
@@ -131,8 +137,9 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
       outcome.sample_seconds = detail::seconds_since(sample_start);
     };
     try {
-      run_chains(model, job.threads, job.chain, records, control, job.checkpoint, make_kernel,
-                 [&](std::size_t chain) { return detail::start_of(laplace, options, job.chain.seed, chain); });
+      run_chains(
+          model, job.threads, job.chain, records, control, job.checkpoint, make_kernel,
+          [&](std::size_t chain) { return detail::start_of(laplace, options, job.chain.seed, chain); });
     } catch (...) {
       finish();
       throw;
@@ -146,8 +153,8 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
   };
   const auto with_source = [&](const auto& proposal, const auto& source) {
     if (options.method == "mlo-adaptive") {
-      outcome.notes.push_back(fmt::format("{} to {} rows a step, delta {}", sizes.size, sizes.max,
-                                          options.delta.value_or(0.05)));
+      outcome.notes.push_back(
+          fmt::format("{} to {} rows a step, delta {}", sizes.size, sizes.max, options.delta.value_or(0.05)));
       with_rule(proposal, source,
                 AdaptiveSize({.pilot = sizes.size, .max = sizes.max, .delta = options.delta.value_or(0.05)}));
     } else {
@@ -171,16 +178,18 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
   } else {
     const Eigen::MatrixXd factor = detail::walk_factor(model, laplace, options);
     const double fallback = 2.38 / std::sqrt(static_cast<double>(model.dim()));
-    outcome.notes.push_back(fmt::format("proposal: {}, scale {:.3g}, {}", proposal,
-                                        options.proposal_scale.value_or(fallback),
-                                        options.proposal_shape == "identity" ? "the same for every parameter"
-                                                                             : "shaped like the Laplace fit"));
+    outcome.notes.push_back(
+        fmt::format("proposal: {}, scale {:.3g}, {}", proposal, options.proposal_scale.value_or(fallback),
+                    options.proposal_shape == "identity" ? "the same for every parameter"
+                                                         : "shaped like the Laplace fit"));
     if (proposal == "random-walk") {
       with_proposal(RandomWalkProposal(factor));
     } else {
-      // With the shape `identity` the scale is that of the first steps alone: what is learnt has a scale of its own.
+      // With the shape `identity` the scale is that of the first steps alone: what is learnt has a scale of
+      // its own.
       const bool first_only = options.proposal_shape == "identity";
-      with_proposal(AdaptiveProposal(factor, first_only ? fallback : options.proposal_scale.value_or(fallback)));
+      with_proposal(
+          AdaptiveProposal(factor, first_only ? fallback : options.proposal_scale.value_or(fallback)));
     }
   }
   return outcome;

@@ -29,19 +29,25 @@ class Simulator {
  public:
   explicit Simulator(const SimulateOptions& options) : o_(options), law_(law_of(options.family)) {
     for (const double b : o_.coefficients)
-      if (!std::isfinite(b)) throw UsageError(fmt::format("--coefficients must be finite numbers (got {})", b));
-    if (!std::isfinite(o_.intercept)) throw UsageError(fmt::format("--intercept must be a finite number (got {})", o_.intercept));
+      if (!std::isfinite(b))
+        throw UsageError(fmt::format("--coefficients must be finite numbers (got {})", b));
+    if (!std::isfinite(o_.intercept))
+      throw UsageError(fmt::format("--intercept must be a finite number (got {})", o_.intercept));
     if (o_.rows < 1) throw UsageError(fmt::format("--rows must be at least 1 (got {})", o_.rows));
     if (o_.coefficients.empty()) throw UsageError("--coefficients needs at least one number");
     if (!(std::abs(o_.correlation) < 1))
-      throw UsageError(fmt::format("--correlation must be between -1 and 1, exclusive (got {})", o_.correlation));
-    if (!(o_.sigma > 0 && std::isfinite(o_.sigma))) throw UsageError(fmt::format("--sigma must be positive (got {})", o_.sigma));
+      throw UsageError(
+          fmt::format("--correlation must be between -1 and 1, exclusive (got {})", o_.correlation));
+    if (!(o_.sigma > 0 && std::isfinite(o_.sigma)))
+      throw UsageError(fmt::format("--sigma must be positive (got {})", o_.sigma));
     if (!has_columns() && o_.coefficients.size() != 1)
-      throw UsageError(fmt::format("--coefficients: {} has one parameter (got {})", o_.family, o_.coefficients.size()));
+      throw UsageError(
+          fmt::format("--coefficients: {} has one parameter (got {})", o_.family, o_.coefficients.size()));
     if (law_ == Law::precision && !(o_.coefficients[0] > 0))
       throw UsageError(fmt::format("--coefficients: tau must be positive (got {})", o_.coefficients[0]));
     names_.emplace_back("y");
-    for (std::size_t j = 0; has_columns() && j < o_.coefficients.size(); ++j) names_.push_back(fmt::format("x{}", j + 1));
+    for (std::size_t j = 0; has_columns() && j < o_.coefficients.size(); ++j)
+      names_.push_back(fmt::format("x{}", j + 1));
   }
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
@@ -65,16 +71,21 @@ class Simulator {
 
   [[nodiscard]] double response(Stream& stream, double eta) const {
     switch (law_) {
-      case Law::gaussian: return eta + o_.sigma * normal(stream);
-      case Law::mean: return o_.coefficients[0] + o_.sigma * normal(stream);
-      case Law::precision: return normal(stream) / std::sqrt(o_.coefficients[0]);
-      case Law::logistic: return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
-      case Law::probit: return normal(stream) < eta ? 1 : 0;
+      case Law::gaussian:
+        return eta + o_.sigma * normal(stream);
+      case Law::mean:
+        return o_.coefficients[0] + o_.sigma * normal(stream);
+      case Law::precision:
+        return normal(stream) / std::sqrt(o_.coefficients[0]);
+      case Law::logistic:
+        return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+      case Law::probit:
+        return normal(stream) < eta ? 1 : 0;
       case Law::poisson:
         if (!(eta < 34))  // e^34 = 6e14: larger counts are not whole numbers in double precision
-          throw UsageError(fmt::format("a row has the rate e^{:.4g}, too large for a count; choose smaller --coefficients "
-                                       "or --intercept",
-                                       eta));
+          throw UsageError(fmt::format(
+              "--intercept {} and --coefficients give a row the rate e^{:.4g}, too large for a count",
+              o_.intercept, eta));
         return static_cast<double>(poisson(stream, std::exp(eta)));
     }
     return 0;
@@ -110,7 +121,8 @@ void simulate_csv(const SimulateOptions& options, const std::function<void(std::
   constexpr std::size_t piece = 1 << 20;
   for (std::size_t i = 0; i < static_cast<std::size_t>(options.rows); ++i) {
     simulator.row(i, row);
-    for (std::size_t j = 0; j < row.size(); ++j) fmt::format_to(std::back_inserter(text), "{}{}", j == 0 ? "" : ",", row[j]);
+    for (std::size_t j = 0; j < row.size(); ++j)
+      fmt::format_to(std::back_inserter(text), "{}{}", j == 0 ? "" : ",", row[j]);
     text += '\n';
     if (text.size() > piece) {
       write(text);

@@ -29,8 +29,9 @@ constexpr std::array<std::pair<const char*, double ParameterSummary::*>, 11> fie
     {"rhat", &ParameterSummary::rhat},
 }};
 
-constexpr std::array<std::pair<Promise, const char*>, 3> promises{
-    {{Promise::exact, "exact"}, {Promise::bounded_error, "bounded error"}, {Promise::approximate, "approximate"}}};
+constexpr std::array<std::pair<Promise, const char*>, 3> promises{{{Promise::exact, "exact"},
+                                                                   {Promise::bounded_error, "bounded error"},
+                                                                   {Promise::approximate, "approximate"}}};
 constexpr std::array<const char*, 4> verdicts{"none", "harmless", "inflated", "not the posterior"};
 
 }  // namespace
@@ -58,7 +59,9 @@ std::string as_json(const RunSummary& s) {
   }
   noise["words"] = s.noise.words;
   json["data"] = {{"rows", s.data.rows}, {"used", s.data.used}, {"dropped", s.data.dropped}};
-  json["seconds"] = {{"read", s.seconds.read}, {"mode", s.seconds.mode}, {"sample", s.seconds.sample},
+  json["seconds"] = {{"read", s.seconds.read},
+                     {"mode", s.seconds.mode},
+                     {"sample", s.seconds.sample},
                      {"total", s.seconds.total}};
   json["passes"] = s.passes;
   json["chains"] = s.chains;

@@ -80,9 +80,12 @@ std::string wrap(const std::string& text, std::size_t indent) {
 
 std::string promise_name(Promise promise) {
   switch (promise) {
-    case Promise::exact: return "exact";
-    case Promise::bounded_error: return "bounded error";
-    case Promise::approximate: return "approximate";
+    case Promise::exact:
+      return "exact";
+    case Promise::bounded_error:
+      return "bounded error";
+    case Promise::approximate:
+      return "approximate";
   }
   return {};
 }
@@ -96,15 +99,23 @@ std::string as_table(const RunSummary& s) {
 
   const bool noisy = s.noise.verdict != NoiseReport::Verdict::none;
   Cells cells;
-  cells.rows.push_back({"parameter", "mean", "sd", "mcse", "hpd 2.5%", "hpd 97.5%", "median", "ess bulk", "ess tail", "rhat"});
+  cells.rows.push_back(
+      {"parameter", "mean", "sd", "mcse", "hpd 2.5%", "hpd 97.5%", "median", "ess bulk", "ess tail", "rhat"});
   if (noisy) cells.rows[0].insert(cells.rows[0].begin() + 3, {"laplace sd", "ratio"});
   for (std::size_t j = 0; j < s.parameters.size(); ++j) {
     const ParameterSummary& p = s.parameters[j];
-    // Digits by the posterior's own scale: a hundredth of its sd, or two digits of the error where that is coarser.
+    // Digits by the posterior's own scale: a hundredth of its sd, or two digits of the error where that is
+    // coarser.
     const double digit = std::max(p.mcse_mean, p.sd / 100);
-    std::vector<std::string> row{p.name, number(p.mean, digit), short_number(p.sd), short_number(p.mcse_mean),
-                                 number(p.hpd_low, digit), number(p.hpd_high, digit), number(p.median, digit),
-                                 fmt::format("{:.0f}", p.ess_bulk), fmt::format("{:.0f}", p.ess_tail),
+    std::vector<std::string> row{p.name,
+                                 number(p.mean, digit),
+                                 short_number(p.sd),
+                                 short_number(p.mcse_mean),
+                                 number(p.hpd_low, digit),
+                                 number(p.hpd_high, digit),
+                                 number(p.median, digit),
+                                 fmt::format("{:.0f}", p.ess_bulk),
+                                 fmt::format("{:.0f}", p.ess_tail),
                                  fmt::format("{:.3f}", p.rhat)};
     if (noisy)
       row.insert(row.begin() + 3, {short_number(s.noise.laplace_sd[j]), short_number(s.noise.sd_ratio[j])});
@@ -112,21 +123,23 @@ std::string as_table(const RunSummary& s) {
   }
   out += cells.text();
 
-  out += fmt::format("\nmethod {} ({}): acceptance {:.3f}, {:.6g} of {} rows read a step", s.method.name,
-                     promise_name(s.method.promise), s.method.acceptance, s.method.rows_per_step, s.data.used);
-  if (noisy) out += fmt::format(" (median {:.6g}), noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
-  out += fmt::format("\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n",
-                     s.chains, s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);
+  out +=
+      fmt::format("\nmethod {} ({}): acceptance {:.3f}, {:.6g} of {} rows read a step", s.method.name,
+                  promise_name(s.method.promise), s.method.acceptance, s.method.rows_per_step, s.data.used);
+  if (noisy)
+    out += fmt::format(" (median {:.6g}), noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
+  out += fmt::format(
+      "\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n", s.chains,
+      s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);
   for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrap(warning, 2) + '\n';
   return out;
 }
 
 std::string as_csv(const std::vector<ParameterSummary>& parameters) {
-  std::string out =
-      "parameter,mean,sd,mcse_mean,hpd_2.5,hpd_97.5,median,q5,q95,ess_bulk,ess_tail,rhat\n";
+  std::string out = "parameter,mean,sd,mcse_mean,hpd_2.5,hpd_97.5,median,q5,q95,ess_bulk,ess_tail,rhat\n";
   for (const ParameterSummary& p : parameters)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(p.name), p.mean, p.sd, p.mcse_mean, p.hpd_low,
-                       p.hpd_high, p.median, p.q5, p.q95, p.ess_bulk, p.ess_tail, p.rhat);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(p.name), p.mean, p.sd, p.mcse_mean,
+                       p.hpd_low, p.hpd_high, p.median, p.q5, p.q95, p.ess_bulk, p.ess_tail, p.rhat);
   return out;
 }
 

@@ -17,13 +17,14 @@ std::string stan_csv(const StanCsvHeader& h, const ChainRecord& record) {
                  "# model = mlo_{}_model\n# method = sample (Default)\n#   sample\n"
                  "#     num_samples = {}\n#     num_warmup = {}\n#     save_warmup = 0\n#     thin = {}\n"
                  "#     adapt\n#       engaged = 0\n#     algorithm = fixed_param\n#     num_chains = 1\n"
-                 "# id = {}\n# data\n#   file = {}\n# init = 2\n# random\n#   seed = {}\n# output\n#   file = draws-{}.csv\n"
+                 "# id = {}\n# data\n#   file = {}\n# init = 2\n# random\n#   seed = {}\n# output\n#   file "
+                 "= draws-{}.csv\n"
                  "# mlo_version = {}\n# mlo_method = {}\n# mlo_family = {}\n# mlo_formula = {}\n",
                  h.family == "gaussian-mean"        ? "gaussian_mean"
                  : h.family == "gaussian-precision" ? "gaussian_precision"
                                                     : h.family,
-                 record.size() * h.thin, h.warmup, h.thin, h.chain, h.data, h.seed, h.chain, h.version, h.method,
-                 h.family, h.formula);
+                 record.size() * h.thin, h.warmup, h.thin, h.chain, h.data, h.seed, h.chain, h.version,
+                 h.method, h.family, h.formula);
   for (std::size_t j = 0; j < h.names.size(); ++j) fmt::format_to(to, "# theta.{} = {}\n", j + 1, h.names[j]);
   out += "lp__,accept_stat__";
   for (std::size_t j = 0; j < record.dim; ++j) fmt::format_to(to, ",theta.{}", j + 1);

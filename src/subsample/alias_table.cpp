@@ -38,7 +38,8 @@ AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size())
       small.push_back(more);
     }
   }
-  // What is left holds 1 up to rounding; its alias is itself, so the missing 2^-64 of `always` goes nowhere else.
+  // What is left holds 1 up to rounding; its alias is itself, so the missing 2^-64 of `always` goes nowhere
+  // else.
   for (const auto* rest : {&small, &large})
     for (const RowId i : *rest) cells_[i] = {always, i};
 }
@@ -50,8 +51,8 @@ void AliasTable::draw(Stream& stream, std::span<RowId> out) const noexcept {
     const std::size_t count = std::min(batch, out.size() - first);
     stream.fill({words.data(), count});
     for (std::size_t k = 0; k < count; ++k)
-      __builtin_prefetch(&cells_[static_cast<std::size_t>(
-          (static_cast<Uint128>(words[k]) * cells_.size()) >> 64U)]);
+      __builtin_prefetch(
+          &cells_[static_cast<std::size_t>((static_cast<Uint128>(words[k]) * cells_.size()) >> 64U)]);
     for (std::size_t k = 0; k < count; ++k) out[first + k] = (*this)(words[k]);
   }
 }

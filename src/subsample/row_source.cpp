@@ -30,8 +30,8 @@ WeightedRows::WeightedRows(std::span<const double> probabilities)
   }
 }
 
-// In two stages that overlap: while the cells of one chunk are on their way from memory, the random numbers of the next
-// are made.
+// In two stages that overlap: while the cells of one chunk are on their way from memory, the random numbers
+// of the next are made.
 void WeightedRows::draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
   constexpr std::size_t chunk = 16;
   struct Pending {
@@ -108,8 +108,8 @@ void WithoutReplacement::grow() {
 void WithoutReplacement::draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) {
   assert(drawn_ + ids.size() <= rows_);
   for (RowId& id : ids) {
-    // Swap cell drawn_ of the (virtual) identity permutation with a random later one and hand out what it holds.
-    // Cell drawn_ is never looked at again, so only the other one is remembered.
+    // Swap cell drawn_ of the (virtual) identity permutation with a random later one and hand out what it
+    // holds. Cell drawn_ is never looked at again, so only the other one is remembered.
     const auto pick = static_cast<RowId>(drawn_ + bounded(stream, rows_ - drawn_));
     const auto here = static_cast<RowId>(drawn_);
     const Cell& front = find(here);

@@ -11,9 +11,10 @@ void to_probabilities(std::span<double> sizes, double uniform_share) {
   double total = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!std::isfinite(sizes[i]))
-      throw ModelError(fmt::format("subsampling weights: row {} of the rows used has weight {}; choose another "
-                                   "point with --weights-at",
-                                   i + 1, sizes[i]));
+      throw ModelError(
+          fmt::format("subsampling weights: row {} of the rows used has weight {}; choose another "
+                      "point with --weights-at",
+                      i + 1, sizes[i]));
     total += sizes[i];
   }
   const double n = static_cast<double>(sizes.size());
@@ -22,9 +23,10 @@ void to_probabilities(std::span<double> sizes, double uniform_share) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     sizes[i] = floor + share * sizes[i];
     if (!(sizes[i] > 0))
-      throw ModelError(fmt::format("subsampling weights: row {} of the rows used has probability 0, so that the "
-                                   "estimate would be biased; give a --uniform-share above 0 (default 0.001)",
-                                   i + 1));
+      throw ModelError(
+          fmt::format("subsampling weights: row {} of the rows used has probability 0, so that the "
+                      "estimate would be biased; give a --uniform-share above 0 (default 0.001)",
+                      i + 1));
   }
 }
 

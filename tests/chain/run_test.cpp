@@ -29,8 +29,8 @@ class Chains : public ::testing::Test {
   }
 
   // A run of `full` with an adaptive proposal, the kernel with most state.
-  std::vector<ChainRecord> run(ChainOptions options, std::size_t threads, std::vector<ChainRecord> records = {},
-                               std::uint64_t stop_after = 0) {
+  std::vector<ChainRecord> run(ChainOptions options, std::size_t threads,
+                               std::vector<ChainRecord> records = {}, std::uint64_t stop_after = 0) {
     RunControl control(options.chains);
     CheckpointOptions checkpoint;
     if (stop_after > 0) {
@@ -84,7 +84,8 @@ TEST_F(Chains, KeepTheAskedForDrawsAndCountOnlyStepsAfterWarmUp) {
 
 TEST_F(Chains, ContinueToTheSameDrawsFromACheckpointFileWhereverTheyStopped) {
   const auto whole = run(small, 1);
-  const auto folder = std::filesystem::temp_directory_path() / ("mlo-chain-test-" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("mlo-chain-test-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   for (const std::uint64_t stop : {64U, 256U, 448U}) {  // in warm-up, and twice after it
     auto part = run(small, 1, {}, stop);
@@ -115,15 +116,17 @@ TEST_F(Chains, AnErrorInOneChainStopsTheOthersAndIsReported) {
   };
   const RandomWalkProposal proposal(0.02 * Eigen::Matrix3d::Identity());
   EXPECT_THROW(run_chains(
-                   model_, 2, {.seed = 1, .chains = 2, .warmup = 0, .draws = 1'000'000}, records, control, checkpoint,
-                   [&](ThreadPool& pool) { return FullKernel(model_, proposal, pool); },
+                   model_, 2, {.seed = 1, .chains = 2, .warmup = 0, .draws = 1'000'000}, records, control,
+                   checkpoint, [&](ThreadPool& pool) { return FullKernel(model_, proposal, pool); },
                    [&](std::size_t) { return mode_.theta; }),
                DataError);
   EXPECT_LT(records[0].size(), 1'000'000U);
 }
 
 TEST(Checkpoint, RefusesDamageAndOtherRuns) {
-  const auto file = (std::filesystem::temp_directory_path() / ("mlo-checkpoint-test-" + std::to_string(::getpid()))).string();
+  const auto file =
+      (std::filesystem::temp_directory_path() / ("mlo-checkpoint-test-" + std::to_string(::getpid())))
+          .string();
   ChainRecord record;
   record.iteration = 5;
   record.state.theta = Eigen::Vector2d(1, 2);
@@ -155,7 +158,8 @@ TEST(ChainAccount, KeepsTheMedianOfManyStepsInLittleRoom) {
   EXPECT_LE(account.rows_sample.size(), 1U << 14U);
   std::vector<std::uint64_t> sorted = account.rows_sample;
   std::sort(sorted.begin(), sorted.end());
-  // A thinned sample of a cycle of 1000: the stride, a power of two, visits it evenly up to its greatest common divisor.
+  // A thinned sample of a cycle of 1000: the stride, a power of two, visits it evenly up to its greatest
+  // common divisor.
   EXPECT_NEAR(static_cast<double>(sorted[sorted.size() / 2]), 500, 10);
 }
 

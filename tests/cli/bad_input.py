@@ -212,9 +212,9 @@ class Columns(BadInputTest):
 
 
 class Separation(BadInputTest):
-    message = ('separation: "dose" together predict the response of some rows perfectly, so the likelihood has no '
+    message = ('separation: "dose" predicts the response of some rows perfectly, so the likelihood has no '
                'finite maximum; remove the column, or give the coefficients a proper prior (--prior "normal(0, 2.5)") '
-               "and a method that needs no maximum-likelihood fit (--method full)")
+               "and use a method that needs no maximum-likelihood fit (--method full)")
 
     def setUp(self):
         super().setUp()

@@ -14,7 +14,8 @@ int main() {
   options.family = "logistic";
   options.seed = 1;
   const mlo::FitResult result = mlo::fit(options, mlo::simulate(data));
-  for (const auto& p : result.summary.parameters) std::printf("%s %.3f (%.3f)\n", p.name.c_str(), p.mean, p.sd);
+  for (const auto& p : result.summary.parameters)
+    std::printf("%s %.3f (%.3f)\n", p.name.c_str(), p.mean, p.sd);
   // The true coefficients are 1 and 0.5; 5000 rows put the posterior within 0.2 of them at more than 5 sds.
   const auto& p = result.summary.parameters;
   return std::abs(p[0].mean - 1) < 0.2 && std::abs(p[1].mean - 0.5) < 0.2 ? 0 : 1;

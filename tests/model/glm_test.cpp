@@ -41,11 +41,13 @@ long double reference(const Poisson&, long double eta, long double y, long doubl
 }
 long double reference(const GaussianMean& f, long double eta, long double y, long double) {
   const long double s = f.sigma;
-  return -0.5L * (y - eta) * (y - eta) / (s * s) - std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
+  return -0.5L * (y - eta) * (y - eta) / (s * s) -
+         std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
 }
 long double reference(const Gaussian&, long double eta, long double y, long double a) {
   const long double s = std::exp(a);
-  return -0.5L * (y - eta) * (y - eta) / (s * s) - std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
+  return -0.5L * (y - eta) * (y - eta) / (s * s) -
+         std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
 }
 
 double draw(const Logistic&, Stream& s, double eta) { return testing::draw_logistic(s, eta); }
@@ -93,7 +95,9 @@ TYPED_TEST(GlmTest, TermsAreTheLogDensityAtTheUsersParameters) {
     const long double eta = user[0] + user[1] * x1 + user[2] * x2 + user[3] * x3 + 0.1L * x3;
     const long double expected = reference(TypeParam{}, eta, table.columns[0].values[i], theta.back());
     // eta is a sum of terms of size 10 here: 1e-15 of that, times a slope of up to a few.
-    ASSERT_NEAR(terms[i], static_cast<double>(expected), 1e-11 * (1 + std::abs(static_cast<double>(expected)))) << i;
+    ASSERT_NEAR(terms[i], static_cast<double>(expected),
+                1e-11 * (1 + std::abs(static_cast<double>(expected))))
+        << i;
   }
 }
 
@@ -149,8 +153,9 @@ TYPED_TEST(GlmTest, DerivativesAreThoseOfTheSum) {
     const double slope = (shifted(j, h, j, 0) - shifted(j, -h, j, 0)) / (2 * h);
     EXPECT_NEAR(d.gradient[row], slope, 1e-4 * (1 + std::abs(slope)));
     for (std::size_t k = 0; k < model.dim(); ++k) {
-      const double mixed = -(shifted(j, h, k, h) - shifted(j, h, k, -h) - shifted(j, -h, k, h) + shifted(j, -h, k, -h)) /
-                           (4 * h * h);
+      const double mixed =
+          -(shifted(j, h, k, h) - shifted(j, h, k, -h) - shifted(j, -h, k, h) + shifted(j, -h, k, -h)) /
+          (4 * h * h);
       EXPECT_NEAR(d.information(row, static_cast<Eigen::Index>(k)), mixed, 2e-3 * (1 + std::abs(mixed)));
     }
   }
@@ -195,7 +200,8 @@ TYPED_TEST(GlmTest, CoordinatesGoThereAndBack) {
     moved[j] += h;
     model.to_user(moved, up);
     for (std::size_t k = 0; k < theta.size(); ++k)
-      EXPECT_NEAR(jacobian(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)), (up[k] - user[k]) / h, 1e-5);
+      EXPECT_NEAR(jacobian(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)), (up[k] - user[k]) / h,
+                  1e-5);
   }
 }
 
@@ -239,8 +245,10 @@ TYPED_TEST(GlmTest, PriorDerivativesAreThoseOfThePrior) {
 TEST(LogNormalCdf, IsRightInTheCentreAndInBothTails) {
   for (double z = -37; z < 8; z += 0.173) {
     const long double root = static_cast<long double>(z) / std::sqrt(2.0L);
-    const long double expected = z > 0 ? std::log1p(-0.5L * std::erfc(root)) : std::log(0.5L * std::erfc(-root));
-    EXPECT_NEAR(log_normal_cdf(z), static_cast<double>(expected), 4e-14 * std::abs(static_cast<double>(expected)) + 1e-300)
+    const long double expected =
+        z > 0 ? std::log1p(-0.5L * std::erfc(root)) : std::log(0.5L * std::erfc(-root));
+    EXPECT_NEAR(log_normal_cdf(z), static_cast<double>(expected),
+                4e-14 * std::abs(static_cast<double>(expected)) + 1e-300)
         << z;
   }
   // Far out, against the continued fraction of the Mills ratio, an expansion of another kind.
@@ -264,8 +272,7 @@ TEST(GaussianPrecision, TermsAndDerivativesMatchTheirFormulas) {
   model.log_likelihoods(theta, Rows::range(0, 200), terms);
   double sum = 0, squares = 0;
   for (std::size_t i = 0; i < 200; ++i) {
-    const double expected =
-        0.5 * std::log(0.7 / (2 * std::numbers::pi)) - 0.35 * (y[i] - 0.5) * (y[i] - 0.5);
+    const double expected = 0.5 * std::log(0.7 / (2 * std::numbers::pi)) - 0.35 * (y[i] - 0.5) * (y[i] - 0.5);
     ASSERT_NEAR(terms[i], expected, 1e-13 * std::abs(expected));
     sum += expected;
     squares += (y[i] - 0.5) * (y[i] - 0.5);
@@ -301,8 +308,10 @@ TEST(Families, RefuseResponsesThatBreakTheirRuleWithTheLine) {
             "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 0.5)");
   EXPECT_EQ(refusal("logistic", {1, 1, 1}),
             "d.csv: response \"y\": all 3 rows are 1; a logistic model needs both 0 and 1");
-  EXPECT_EQ(refusal("poisson", {1, -1}), "d.csv:3: response \"y\": a poisson model needs counts 0, 1, 2, ... (got -1)");
-  EXPECT_EQ(refusal("poisson", {1.5, 1}), "d.csv:2: response \"y\": a poisson model needs counts 0, 1, 2, ... (got 1.5)");
+  EXPECT_EQ(refusal("poisson", {1, -1}),
+            "d.csv:3: response \"y\": a poisson model needs counts 0, 1, 2, ... (got -1)");
+  EXPECT_EQ(refusal("poisson", {1.5, 1}),
+            "d.csv:2: response \"y\": a poisson model needs counts 0, 1, 2, ... (got 1.5)");
   EXPECT_EQ(refusal("poisson", {0, 0}),
             "d.csv: response \"y\": all 2 rows are 0; a poisson model needs some counts above 0");
   EXPECT_EQ(refusal("gaussian", {3, 3}),

@@ -47,7 +47,8 @@ TEST(FindMode, EndsWhereTheGradientVanishesForEveryFamily) {
   check(glm<Logistic>(regression_table(3000, 0.3, beta, 1, testing::draw_logistic), "y ~ x1 + x2", prior));
   check(glm<Probit>(regression_table(3000, 0.3, beta, 2, testing::draw_probit), "y ~ x1 + x2", prior));
   check(glm<Poisson>(regression_table(3000, 0.3, beta, 3, testing::draw_poisson), "y ~ x1 + x2", prior));
-  check(glm<GaussianMean>(regression_table(3000, 0.3, beta, 4, testing::draw_gaussian), "y ~ x1 + x2", prior));
+  check(
+      glm<GaussianMean>(regression_table(3000, 0.3, beta, 4, testing::draw_gaussian), "y ~ x1 + x2", prior));
   check(glm<Gaussian>(regression_table(3000, 0.3, beta, 5, testing::draw_gaussian), "y ~ x1 + x2", prior));
 }
 
@@ -72,8 +73,8 @@ TEST(FindMode, GivesTheLeastSquaresSolutionForAGaussianResponse) {
 }
 
 TEST(FindMode, IsTheSameToTheLastBitForAnyNumberOfThreads) {
-  const auto model = glm<Logistic>(regression_table(30'000, -1, {0.7, -0.4}, 1, testing::draw_logistic), "y ~ x1 + x2",
-                                   Prior::normal(0, 2.5));
+  const auto model = glm<Logistic>(regression_table(30'000, -1, {0.7, -0.4}, 1, testing::draw_logistic),
+                                   "y ~ x1 + x2", Prior::normal(0, 2.5));
   ThreadPool one(1), two(2), three(3);
   const Mode a = find_mode(model, one), b = find_mode(model, two), c = find_mode(model, three);
   EXPECT_TRUE(a.theta == b.theta && a.theta == c.theta);
@@ -157,8 +158,9 @@ TEST(FindMode, TellsSeparationAndTheColumnThatSeparates) {
       const auto proper = glm<Logistic>(*t, "y ~ x1 + x2", Prior::normal(0, 2.5));
       const Mode map = find_mode(proper, pool);
       EXPECT_LT(distance_to_mode(proper, map, ModeOf::posterior), 1e-4);
-      EXPECT_EQ(failure([&] { static_cast<void>(find_mode(proper, pool, {.of = ModeOf::likelihood}, &map)); })
-                    .rfind("separation: \"x1\"", 0),
+      EXPECT_EQ(failure([&] {
+                  static_cast<void>(find_mode(proper, pool, {.of = ModeOf::likelihood}, &map));
+                }).rfind("separation: \"x1\"", 0),
                 0U);
     }
   }

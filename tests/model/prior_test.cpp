@@ -13,18 +13,19 @@ namespace mlo {
 namespace {
 
 std::vector<Prior> all_proper() {
-  return {Prior::normal(0.5, 2), Prior::student_t(3, -1, 1.5), Prior::cauchy(0.3, 0.7), Prior::laplace(-0.2, 1.3),
-          Prior::gamma(2.5, 1.7)};
+  return {Prior::normal(0.5, 2), Prior::student_t(3, -1, 1.5), Prior::cauchy(0.3, 0.7),
+          Prior::laplace(-0.2, 1.3), Prior::gamma(2.5, 1.7)};
 }
 
-// The integral over the line by the substitution x = location + sinh(t) pieces: a plain trapezoid in t converges fast
-// even for the cauchy's tails.
+// The integral over the line by the substitution x = location + sinh(t) pieces: a plain trapezoid in t
+// converges fast even for the cauchy's tails.
 TEST(Prior, DensitiesIntegrateToOne) {
   for (const Prior& prior : all_proper()) {
     const bool positive = prior.kind() == Prior::Kind::gamma;
     double total = 0;
     constexpr double h = 1e-3;
-    // x = sinh(pi/2 sinh t) on the line, x = exp(pi/2 sinh t) on the half line: double exponential quadrature.
+    // x = sinh(pi/2 sinh t) on the line, x = exp(pi/2 sinh t) on the half line: double exponential
+    // quadrature.
     for (double t = -6; t <= 6; t += h) {
       const double s = 1.5707963267948966 * std::sinh(t), ds = 1.5707963267948966 * std::cosh(t);
       if (std::abs(s) > 690) continue;
@@ -43,9 +44,11 @@ TEST(Prior, SlopeAndCurvatureAreTheDerivativesOfTheSmoothValue) {
   for (const Prior& prior : all_proper())
     for (const double x : {0.1, 0.4, 0.9, 1.7, 3.0}) {
       const auto at = prior.smooth(x), up = prior.smooth(x + h), down = prior.smooth(x - h);
-      EXPECT_NEAR(at.slope, (up.value - down.value) / (2 * h), 1e-6 * (1 + std::abs(at.slope))) << prior.text() << x;
+      EXPECT_NEAR(at.slope, (up.value - down.value) / (2 * h), 1e-6 * (1 + std::abs(at.slope)))
+          << prior.text() << x;
       const double second = -(up.value - 2 * at.value + down.value) / (h * h);
-      EXPECT_NEAR(at.curvature, std::max(second, 0.0), 1e-4 * (1 + std::abs(second))) << prior.text() << " at " << x;
+      EXPECT_NEAR(at.curvature, std::max(second, 0.0), 1e-4 * (1 + std::abs(second)))
+          << prior.text() << " at " << x;
     }
 }
 
@@ -90,7 +93,8 @@ TEST(Prior, RefusesWithTheRuleAndTheValue) {
   EXPECT_EQ(message_of("gamma(0,1)"), "--prior \"gamma(0,1)\": the shape must be positive (got 0)");
   EXPECT_EQ(message_of("student_t(0,0,1)"),
             "--prior \"student_t(0,0,1)\": the degrees of freedom must be positive (got 0)");
-  EXPECT_NE(message_of("gauss(0,1)").find("unknown prior; known are flat, normal(location, scale)"), std::string::npos);
+  EXPECT_NE(message_of("gauss(0,1)").find("unknown prior; known are flat, normal(location, scale)"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -23,9 +23,10 @@ FitOptions options(const std::string& family, const std::string& method, const s
   return o;
 }
 
-// From a table to intervals, for every family: the true parameters lie within 5 posterior sds of the means (the data
-// are random too, so this is one false alarm in a million), and the sds are those of the Laplace fit within 15 %:
-// 4000 draws know an sd to 3 % or so, and thousands of rows make the posterior nearly normal.
+// From a table to intervals, for every family: the true parameters lie within 5 posterior sds of the means
+// (the data are random too, so this is one false alarm in a million), and the sds are those of the Laplace
+// fit within 15 %: 4000 draws know an sd to 3 % or so, and thousands of rows make the posterior nearly
+// normal.
 TEST(Fit, FindsTheTrueParametersOfEveryFamily) {
   for (const FamilyEntry& family : families()) {
     SimulateOptions data;

@@ -9,10 +9,12 @@
 namespace mlo {
 namespace {
 
-Stream stream(std::uint64_t seed) { return Stream({.seed = seed, .chain = 0, .purpose = Purpose::rows, .iteration = 0}); }
+Stream stream(std::uint64_t seed) {
+  return Stream({.seed = seed, .chain = 0, .purpose = Purpose::rows, .iteration = 0});
+}
 
-// The probability that the table gives to each row, worked out from its cells rather than by drawing: the share of
-// 2^64 equally spaced words that end there, probed on a grid of words per cell.
+// The probability that the table gives to each row, worked out from its cells rather than by drawing: the
+// share of 2^64 equally spaced words that end there, probed on a grid of words per cell.
 TEST(AliasTable, FrequenciesMatchTheWeightsByChiSquare) {
   for (const std::size_t n : {1U, 2U, 7U, 1000U}) {
     std::vector<double> weights(n);
@@ -36,8 +38,8 @@ TEST(AliasTable, FrequenciesMatchTheWeightsByChiSquare) {
   }
 }
 
-// Exactness beyond what draws can show: n words at the same place of every cell, at 4096 places, hit each row as often
-// as its weight says, to within one place a cell.
+// Exactness beyond what draws can show: n words at the same place of every cell, at 4096 places, hit each row
+// as often as its weight says, to within one place a cell.
 TEST(AliasTable, IsExactToRounding) {
   constexpr std::size_t n = 64, places = 4096;
   std::vector<double> weights(n);
@@ -47,11 +49,13 @@ TEST(AliasTable, IsExactToRounding) {
   std::vector<double> hits(n, 0);
   for (std::size_t cell = 0; cell < n; ++cell)
     for (std::size_t place = 0; place < places; ++place) {
-      const std::uint64_t word = (cell * places + place) * (std::uint64_t{1} << 46U) + (std::uint64_t{1} << 45U);
+      const std::uint64_t word =
+          (cell * places + place) * (std::uint64_t{1} << 46U) + (std::uint64_t{1} << 45U);
       hits[table(word)] += 1.0 / (n * places);
     }
   for (std::size_t i = 0; i < n; ++i)
-    // A row is made of at most its own cell and the cells it tops up; each boundary is off by at most half a place.
+    // A row is made of at most its own cell and the cells it tops up; each boundary is off by at most half a
+    // place.
     EXPECT_NEAR(hits[i], weights[i] / total, static_cast<double>(n) / (n * places)) << i;
 }
 

@@ -83,7 +83,8 @@ TEST(WithReplacement, FactorsAreTheInverseProbabilities) {
 
 TEST(WithReplacement, FrequenciesAreTheInverseFactorsByChiSquare) {
   std::vector<double> weights(300);
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1e-3 + std::pow(static_cast<double>(i % 17), 2);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = 1e-3 + std::pow(static_cast<double>(i % 17), 2);
   WithReplacement source(std::make_shared<const WeightedRows>(weights));
   constexpr std::size_t draws = 3'000'000;
   std::vector<RowId> ids(draws);

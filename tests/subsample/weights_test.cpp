@@ -31,7 +31,8 @@ TEST(SubsamplingProbabilities, AreTheirFormulasPlusTheUniformShare) {
   model.log_likelihoods(params(mode.theta), Rows::range(0, 5000), terms);
   double total = 0;
   for (const double t : terms) total += std::abs(t);
-  const auto mlo = subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, share);
+  const auto mlo =
+      subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, share);
   for (std::size_t i = 0; i < 5000; ++i)
     ASSERT_NEAR(mlo[i], share / 5000 + (1 - share) * std::abs(terms[i]) / total, 1e-17);
 
@@ -45,7 +46,8 @@ TEST(SubsamplingProbabilities, AreTheirFormulasPlusTheUniformShare) {
     const Eigen::VectorXd white = chol.matrixL().solve(x);
     sum += sizes[i] = std::abs(model.design().y(i) - p) * white.norm();
   }
-  const auto score = subsampling_probabilities(model, pool, Weights::score, params(mode.theta), mode.information, share);
+  const auto score =
+      subsampling_probabilities(model, pool, Weights::score, params(mode.theta), mode.information, share);
   for (std::size_t i = 0; i < 5000; ++i)
     ASSERT_NEAR(score[i], share / 5000 + (1 - share) * sizes[i] / sum, 1e-13 * score[i]);
   const auto uniform = subsampling_probabilities(model, pool, Weights::uniform, {}, mode.information, share);
@@ -61,8 +63,8 @@ TEST(SubsamplingProbabilities, RefuseAZeroWithoutAUniformShare) {
   EXPECT_DOUBLE_EQ(std::accumulate(mixed.begin(), mixed.end(), 0.0), 1);
 }
 
-// Lambda* of the paper: unbiased, with the variance of paper/NOTES point 5 (the printed formula lacks Lambda^2), for
-// every weights scheme and for the uniform subsample without replacement.
+// Lambda* of the paper: unbiased, with the variance of paper/NOTES point 5 (the printed formula lacks
+// Lambda^2), for every weights scheme and for the uniform subsample without replacement.
 TEST(LambdaStar, IsUnbiasedWithTheVarianceOfTheFormula) {
   constexpr std::size_t n = 2000, r = 50, repeats = 20'000;
   const auto model = logistic(n);
@@ -99,14 +101,17 @@ TEST(LambdaStar, IsUnbiasedWithTheVarianceOfTheFormula) {
     EXPECT_LT(std::abs(squares / m - variance) / variance_se, 5) << what;
   };
   for (const Weights scheme : {Weights::uniform, Weights::mlo, Weights::score}) {
-    const auto eta = subsampling_probabilities(model, pool, scheme, params(mode.theta), mode.information, 1e-3);
+    const auto eta =
+        subsampling_probabilities(model, pool, scheme, params(mode.theta), mode.information, 1e-3);
     double second = 0;
     for (std::size_t i = 0; i < n; ++i) second += d[i] * d[i] / eta[i] / (static_cast<double>(n) * n);
-    check(WithReplacement(std::make_shared<const WeightedRows>(eta)), (second - lambda * lambda) / r, "with replacement");
+    check(WithReplacement(std::make_shared<const WeightedRows>(eta)), (second - lambda * lambda) / r,
+          "with replacement");
   }
   double squares = 0;
   for (std::size_t i = 0; i < n; ++i) squares += (d[i] - lambda) * (d[i] - lambda);
-  check(WithoutReplacement(n), squares / (n - 1) / r * (1 - static_cast<double>(r) / n), "without replacement");
+  check(WithoutReplacement(n), squares / (n - 1) / r * (1 - static_cast<double>(r) / n),
+        "without replacement");
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ inline Design design_of(Table table, const std::string& formula, DesignOptions o
 }
 
 // Columns x1..xp standard normal, y = draw(stream, eta) with eta = intercept + sum beta_j x_j.
-inline Table regression_table(std::size_t rows, double intercept, const std::vector<double>& beta, std::uint64_t seed,
-                              const std::function<double(Stream&, double)>& draw) {
+inline Table regression_table(std::size_t rows, double intercept, const std::vector<double>& beta,
+                              std::uint64_t seed, const std::function<double(Stream&, double)>& draw) {
   Table table;
   table.file = "test";
   table.rows = rows;
@@ -42,9 +42,13 @@ inline Table regression_table(std::size_t rows, double intercept, const std::vec
   return table;
 }
 
-inline double draw_logistic(Stream& stream, double eta) { return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0; }
+inline double draw_logistic(Stream& stream, double eta) {
+  return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+}
 inline double draw_probit(Stream& stream, double eta) { return normal(stream) < eta ? 1 : 0; }
-inline double draw_poisson(Stream& stream, double eta) { return static_cast<double>(poisson(stream, std::exp(eta))); }
+inline double draw_poisson(Stream& stream, double eta) {
+  return static_cast<double>(poisson(stream, std::exp(eta)));
+}
 inline double draw_gaussian(Stream& stream, double eta) { return eta + 1.5 * normal(stream); }
 
 }  // namespace mlo::testing

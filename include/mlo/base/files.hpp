@@ -7,8 +7,8 @@
 
 namespace mlo {
 
-// Writes to FILE.part, syncs it and renames it to FILE. On failure FILE is what it was before, FILE.part is removed, and
-// DataError says why (no space, no permission, ...).
+// Writes to FILE.part, syncs it and renames it to FILE. On failure FILE is what it was before, FILE.part is
+// removed, and DataError says why (no space, no permission, ...).
 void write_file(const std::string& file, std::string_view contents);
 
 // The whole file; DataError if it cannot be read.

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// All there is to know about a chain: its draws, its account and where it stands. A chain is continued from its record
-// alone, so a checkpoint is a record on disk.
+// All there is to know about a chain: its draws, its account and where it stands. A chain is continued from
+// its record alone, so a checkpoint is a record on disk.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,9 @@ struct ChainAccount {
 struct ChainRecord {
   std::uint64_t iteration = 0;  // steps made, warm-up included
   ChainState state;
-  std::vector<double> kernel;   // what Kernel::save wrote
+  std::vector<double> kernel;  // what Kernel::save wrote
   std::size_t dim = 0;
-  std::vector<double> draws;    // one draw of dim user's parameters after the other
+  std::vector<double> draws;           // one draw of dim user's parameters after the other
   std::vector<double> log_posteriors;  // one a draw, NaN where the kernel does not know it
   ChainAccount account;
 
@@ -42,9 +42,9 @@ struct ChainRecord {
   [[nodiscard]] std::vector<double> parameter(std::size_t j) const;
 };
 
-// Writes to a temporary name, syncs and renames: the file is the old record or the new one, never half of one.
-// `key` identifies the run (its options and data); reading a record with another key is refused.
-// Both throw DataError, naming the file.
+// Writes to a temporary name, syncs and renames: the file is the old record or the new one, never half of
+// one. `key` identifies the run (its options and data); reading a record with another key is refused. Both
+// throw DataError, naming the file.
 void write_checkpoint(const std::string& file, const ChainRecord& record, std::uint64_t key);
 [[nodiscard]] ChainRecord read_checkpoint(const std::string& file, std::uint64_t key);
 

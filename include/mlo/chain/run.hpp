@@ -29,7 +29,8 @@ struct ChainOptions {
 // Shared between the run and whoever watches it; every member may be read and set from any thread.
 struct RunControl {
   std::atomic<bool> stop{false};  // set: the chains end after their current step and keep what they have
-  const std::atomic<bool>* interrupt = nullptr;  // the same, owned by the front end (a signal handler sets it)
+  const std::atomic<bool>* interrupt =
+      nullptr;  // the same, owned by the front end (a signal handler sets it)
   struct Chain {
     std::atomic<std::uint64_t> steps{0}, accepted{0};
   };
@@ -50,8 +51,8 @@ struct CheckpointOptions {
 
 // Continues one chain to its end, or until control.stop. The record's draws are in the user's parameters.
 template <Kernel K, class Emit>
-void run_chain(K& kernel, ChainRecord& record, std::size_t chain, const ChainOptions& options, RunControl& control,
-               const CheckpointOptions& checkpoint, const Emit& emit) {
+void run_chain(K& kernel, ChainRecord& record, std::size_t chain, const ChainOptions& options,
+               RunControl& control, const CheckpointOptions& checkpoint, const Emit& emit) {
   if (record.iteration > 0) kernel.load(record.kernel);
   auto& progress = control.chains[chain];
   progress.steps = record.iteration;
@@ -84,18 +85,19 @@ void run_chain(K& kernel, ChainRecord& record, std::size_t chain, const ChainOpt
   save();
 }
 
-// Chains side by side on `threads` threads. If there are fewer chains than threads, each chain's passes over the rows
-// share what is left. make_kernel(pool) makes a chain's kernel; start(chain) its first state; the records are continued
-// where they stand (an empty record is a new chain).
+// Chains side by side on `threads` threads. If there are fewer chains than threads, each chain's passes over
+// the rows share what is left. make_kernel(pool) makes a chain's kernel; start(chain) its first state; the
+// records are continued where they stand (an empty record is a new chain).
 template <NamedModel M, class MakeKernel, class Start>
-void run_chains(const M& model, std::size_t threads, const ChainOptions& options, std::vector<ChainRecord>& records,
-                RunControl& control, const CheckpointOptions& checkpoint, const MakeKernel& make_kernel,
-                const Start& start) {
+void run_chains(const M& model, std::size_t threads, const ChainOptions& options,
+                std::vector<ChainRecord>& records, RunControl& control, const CheckpointOptions& checkpoint,
+                const MakeKernel& make_kernel, const Start& start) {
   records.resize(options.chains);
   const std::size_t side_by_side = std::min(threads, options.chains);
   ThreadPool chains_pool(side_by_side);
   std::vector<std::unique_ptr<ThreadPool>> inner(options.chains);
-  for (auto& pool : inner) pool = std::make_unique<ThreadPool>(std::max<std::size_t>(1, threads / side_by_side));
+  for (auto& pool : inner)
+    pool = std::make_unique<ThreadPool>(std::max<std::size_t>(1, threads / side_by_side));
   const auto emit = [&](ChainRecord& record) {
     const std::size_t at = record.draws.size();
     record.draws.resize(at + record.dim);

@@ -19,8 +19,8 @@ enum class Missing { drop, error };
 // Rows are stored in *working* columns, centred (when there is an intercept) and divided by their sd, so that
 // no method ever sees a badly scaled column. The user's column j is centre[j] + scale[j] * working column j,
 // where "user's" means after --scale: coefficients and priors refer to that column.
-// A row is a record: its dim columns, its response and, if there is one, its offset, side by side, because a random row
-// costs a cache miss for every array it is spread over.
+// A row is a record: its dim columns, its response and, if there is one, its offset, side by side, because a
+// random row costs a cache miss for every array it is spread over.
 struct Design {
   std::string file;                // for messages
   std::string response;            // as written in the formula
@@ -29,7 +29,8 @@ struct Design {
   std::size_t dim = 0;
   bool intercept = false;  // then it is column 0
 
-  // rows records of `stride` values, then row_padding zeros so that a SIMD load of the last one may run over its end.
+  // rows records of `stride` values, then row_padding zeros so that a SIMD load of the last one may run over
+  // its end.
   HugeVector<double> x;
   static constexpr std::size_t row_padding = 16;
   std::size_t stride = 0;

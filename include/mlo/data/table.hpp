@@ -11,7 +11,8 @@
 
 namespace mlo {
 
-// The line of a row when rows are on consecutive lines from line 2 on, but for shifts (first row affected, total shift).
+// The line of a row when rows are on consecutive lines from line 2 on, but for shifts (first row affected,
+// total shift).
 [[nodiscard]] inline std::size_t line_of(const std::vector<std::pair<std::size_t, std::size_t>>& shifts,
                                          std::size_t row) {
   const auto after = std::upper_bound(shifts.begin(), shifts.end(), row,
@@ -29,8 +30,8 @@ struct Table {
   std::vector<Column> columns;  // in the order they were asked for
   std::size_t rows = 0;
 
-  // The line of the file (1-based) on which a row starts. Usually row + 2; rows after a blank line or a quoted
-  // line break are shifted by the amounts kept here, as (first row affected, total shift), ascending.
+  // The line of the file (1-based) on which a row starts. Usually row + 2; rows after a blank line or a
+  // quoted line break are shifted by the amounts kept here, as (first row affected, total shift), ascending.
   std::vector<std::pair<std::size_t, std::size_t>> line_shifts;
   [[nodiscard]] std::size_t line_of(std::size_t row) const { return mlo::line_of(line_shifts, row); }
 };

@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// How far the draws of a subsampled method can be trusted. A chain whose log acceptance ratio is noisy does not sample
-// the posterior but something wider; how much wider is told by the Laplace fit, which is nearly right for tall data.
+// How far the draws of a subsampled method can be trusted. A chain whose log acceptance ratio is noisy does
+// not sample the posterior but something wider; how much wider is told by the Laplace fit, which is nearly
+// right for tall data.
 #pragma once
 
 #include <optional>
@@ -14,10 +15,10 @@ namespace mlo {
 struct NoiseReport {
   enum class Verdict { none, harmless, inflated, not_the_posterior };
   Verdict verdict = Verdict::none;
-  double noise_sd = 0;              // mean over steps of the sd of the estimated log ratio
-  std::vector<double> laplace_sd;   // a parameter each
-  std::vector<double> sd_ratio;     // sd of the draws / laplace_sd
-  double median_ratio = 0;          // over the parameters
+  double noise_sd = 0;             // mean over steps of the sd of the estimated log ratio
+  std::vector<double> laplace_sd;  // a parameter each
+  std::vector<double> sd_ratio;    // sd of the draws / laplace_sd
+  double median_ratio = 0;         // over the parameters
   // Plain words, one sentence or two; empty for Verdict::none.
   std::string words;
 };

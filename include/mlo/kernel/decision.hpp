@@ -12,8 +12,9 @@
 
 namespace mlo {
 
-// A rule sees x_j = D_i / (n eta_i), whose expectation is Lambda_n, and the threshold psi that Lambda_n must exceed.
-// Law: after begin(psi), as long as wants() > 0 that many new terms are shown with see(); then accept() is the answer.
+// A rule sees x_j = D_i / (n eta_i), whose expectation is Lambda_n, and the threshold psi that Lambda_n must
+// exceed. Law: after begin(psi), as long as wants() > 0 that many new terms are shown with see(); then
+// accept() is the answer.
 template <class R>
 concept Decision = requires(R& rule, const R& fixed, double psi, std::span<const double> terms) {
   { rule.begin(psi) } -> std::same_as<void>;
@@ -66,9 +67,9 @@ class FixedSize {
 };
 static_assert(Decision<FixedSize>);
 
-// A pilot of r rows says how many are needed for the sign of Lambda - psi to be right with probability 1 - delta, were
-// the estimate normal; up to r_max. [paper, Algorithm 3 and eq. (8)]
-// eq. (8) drops the term Lambda^2 of the variance, so it errs towards a larger r. c_r = 0 asks for r_max.
+// A pilot of r rows says how many are needed for the sign of Lambda - psi to be right with probability 1 -
+// delta, were the estimate normal; up to r_max. [paper, Algorithm 3 and eq. (8)] eq. (8) drops the term
+// Lambda^2 of the variance, so it errs towards a larger r. c_r = 0 asks for r_max.
 class AdaptiveSize {
  public:
   static constexpr Promise promise = Promise::approximate;
@@ -96,7 +97,8 @@ class AdaptiveSize {
   [[nodiscard]] std::size_t extended_size() const noexcept {
     const double c = 0.5 * std::abs(seen_.mean() - psi_);
     const double needed = std::ceil(z_ * z_ / (c * c) * seen_.mean_square());
-    if (!(needed < static_cast<double>(options_.max))) return std::max(options_.pilot, options_.max);  // also NaN
+    if (!(needed < static_cast<double>(options_.max)))
+      return std::max(options_.pilot, options_.max);  // also NaN
     return std::max(options_.pilot, static_cast<std::size_t>(needed));
   }
 

@@ -47,7 +47,8 @@ class FullKernel {
     if (std::isfinite(log_prior)) {
       const double proposed = log_likelihood(*model_, *pool_, proposed_);
       info.rows_read = model_->rows();
-      info.log_ratio = proposed - state.log_likelihood + log_prior - model_->log_prior(params(state.theta)) + log_q;
+      info.log_ratio =
+          proposed - state.log_likelihood + log_prior - model_->log_prior(params(state.theta)) + log_q;
       info.finite = !std::isnan(info.log_ratio) && proposed > -std::numeric_limits<double>::infinity();
       Stream decision_stream = id.stream(Purpose::decision);
       info.accepted = info.finite && std::log(uniform(decision_stream)) < info.log_ratio;

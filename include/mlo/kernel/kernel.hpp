@@ -34,17 +34,17 @@ struct StepId {
 
 struct StepInfo {
   bool accepted = false;
-  bool finite = true;           // false: the proposal had no finite density; rejected and counted
+  bool finite = true;  // false: the proposal had no finite density; rejected and counted
   std::uint64_t rows_read = 0;
-  double log_ratio = 0;         // (an estimate of) the log acceptance ratio
-  double noise_sd = 0;          // standard deviation of that estimate; 0 when all rows were read
+  double log_ratio = 0;  // (an estimate of) the log acceptance ratio
+  double noise_sd = 0;   // standard deviation of that estimate; 0 when all rows were read
 };
 
 // Law: a step depends on the state, the step's id and what save() saves, and on nothing else.
 // freeze() ends adaptation: from then on the kernel is a fixed Markov kernel.
 template <class K>
-concept Kernel = requires(K& kernel, const K& fixed, ChainState& state, const StepId& id, std::vector<double>& out,
-                          std::span<const double> in) {
+concept Kernel = requires(K& kernel, const K& fixed, ChainState& state, const StepId& id,
+                          std::vector<double>& out, std::span<const double> in) {
   { kernel.step(state, id) } -> std::same_as<StepInfo>;
   { kernel.freeze() } -> std::same_as<void>;
   { fixed.save(out) } -> std::same_as<void>;

@@ -13,7 +13,8 @@
 namespace mlo {
 
 // Law: propose() writes theta' ~ q(.|theta) and returns log q(theta|theta') - log q(theta'|theta).
-// adapt() sees where the chain stands after each step until freeze(); save() and load() carry what it has learnt.
+// adapt() sees where the chain stands after each step until freeze(); save() and load() carry what it has
+// learnt.
 template <class P>
 concept Proposal = requires(P& p, const P& fixed, Stream& stream, Params theta, std::span<double> out,
                             std::vector<double>& saved, std::span<const double> loaded) {
@@ -36,9 +37,10 @@ struct Laplace {
   [[nodiscard]] Eigen::MatrixXd covariance() const;
 };
 
-// Preconditioned Crank-Nicolson around the Laplace fit: v' = sqrt(1 - b^2) v + b z in whitened coordinates, which
-// leaves the fit invariant for every b; b = 1 draws independently from it. One step in ten uses a small b instead:
-// where the posterior's tail is heavier than the fit's, independent draws would stay stuck, small moves do not.
+// Preconditioned Crank-Nicolson around the Laplace fit: v' = sqrt(1 - b^2) v + b z in whitened coordinates,
+// which leaves the fit invariant for every b; b = 1 draws independently from it. One step in ten uses a small
+// b instead: where the posterior's tail is heavier than the fit's, independent draws would stay stuck, small
+// moves do not.
 class LaplaceProposal {
  public:
   struct Options {
@@ -79,11 +81,12 @@ class RandomWalkProposal {
 static_assert(Proposal<RandomWalkProposal>);
 
 // A random walk whose covariance is learnt from the chain's own past (Haario, Saksman & Tamminen 2001):
-// C = scale^2 (Cov(theta_1..theta_t) + epsilon C0) after the first steps, C0 = F F' before. Learning ends with freeze(),
-// so that the draws that are kept come from one fixed kernel.
+// C = scale^2 (Cov(theta_1..theta_t) + epsilon C0) after the first steps, C0 = F F' before. Learning ends
+// with freeze(), so that the draws that are kept come from one fixed kernel.
 class AdaptiveProposal {
  public:
-  // `initial` is the factor of the first steps' proposals; scale is 2.38 / sqrt(dim) unless the user says otherwise.
+  // `initial` is the factor of the first steps' proposals; scale is 2.38 / sqrt(dim) unless the user says
+  // otherwise.
   AdaptiveProposal(Eigen::MatrixXd initial, double scale);
 
   double propose(Stream& stream, Params theta, std::span<double> out);

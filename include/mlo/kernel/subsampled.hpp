@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Metropolis-Hastings whose log-likelihood ratio is estimated from a subsample of the rows: composed of a proposal, a
-// source of rows and a decision rule. [paper, Algorithms 2 and 3, and its uniform baseline]
+// Metropolis-Hastings whose log-likelihood ratio is estimated from a subsample of the rows: composed of a
+// proposal, a source of rows and a decision rule. [paper, Algorithms 2 and 3, and its uniform baseline]
 #pragma once
 
 #include <array>
@@ -76,8 +76,8 @@ class SubsampledKernel {
     }
   }
 
-  // In small pieces, each row asked for as soon as it is drawn: its way from memory then overlaps with the drawing of
-  // the others.
+  // In small pieces, each row asked for as soon as it is drawn: its way from memory then overlaps with the
+  // drawing of the others.
   void draw(Stream& stream, std::span<RowId> ids) {
     constexpr std::size_t piece = 64;
     for (std::size_t first = 0; first < ids.size(); first += piece) {

@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// y_i ~ N(mean, 1/tau) with the mean known: the paper's example for a precision. Working coordinate: tau itself, as in
-// the paper, whose random walk moves tau; a step to tau <= 0 has prior density 0 and is rejected.
+// y_i ~ N(mean, 1/tau) with the mean known: the paper's example for a precision. Working coordinate: tau
+// itself, as in the paper, whose random walk moves tau; a step to tau <= 0 has prior density 0 and is
+// rejected.
 #pragma once
 
 #include <string>

@@ -15,9 +15,12 @@ namespace mlo {
 // Law: derivatives() are those of terms(); terms() are finite for |eta| < 700.
 template <class F>
 concept Family = requires(const F& f, const Batch& batch, std::span<double> out, const BatchDerivatives& d) {
-  { f.terms(batch, out) } noexcept -> std::same_as<void>;
-  { f.sum(batch) } noexcept -> std::same_as<double>;
-  { f.derivatives(batch, d) } noexcept -> std::same_as<double>;
+  { f.terms(batch, out) }
+  noexcept->std::same_as<void>;
+  { f.sum(batch) }
+  noexcept->std::same_as<double>;
+  { f.derivatives(batch, d) }
+  noexcept->std::same_as<double>;
 };
 
 // One prior a parameter, in the user's coordinates (the user's columns; sigma itself, not its log).
@@ -28,8 +31,8 @@ struct GlmPriors {
   Prior aux = Prior::flat();
 };
 
-// Working coordinates: the coefficients of the design's working columns, then (if the family has one) log of the
-// auxiliary parameter.
+// Working coordinates: the coefficients of the design's working columns, then (if the family has one) log of
+// the auxiliary parameter.
 template <Family F>
 class Glm {
  public:
@@ -58,11 +61,13 @@ class Glm {
   void to_working(Params user, std::span<double> out) const;
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
 
-  // Why there is no mode, if theta shows it: the columns predict a gaussian response exactly. Empty: no reason seen.
+  // Why there is no mode, if theta shows it: the columns predict a gaussian response exactly. Empty: no
+  // reason seen.
   [[nodiscard]] std::string degenerate(Params theta) const;
 
-  // Whether the likelihood of every one of these rows never falls on the way from any theta in this direction:
-  // then there is no finite maximum (separation). Directions of the auxiliary parameter never separate.
+  // Whether the likelihood of every one of these rows never falls on the way from any theta in this
+  // direction: then there is no finite maximum (separation). Directions of the auxiliary parameter never
+  // separate.
   [[nodiscard]] bool recedes(Params direction, Rows rows) const;
 
  private:

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The mode of the posterior (MAP) or of the likelihood (MLE), by Newton's method with a line search: first on a
-// subsample of the rows, which costs next to nothing, then two or three passes over all of them.
+// The mode of the posterior (MAP) or of the likelihood (MLE), by Newton's method with a line search: first on
+// a subsample of the rows, which costs next to nothing, then two or three passes over all of them.
 #pragma once
 
 #include <algorithm>
@@ -19,34 +19,39 @@ enum class ModeOf { posterior, likelihood };
 
 struct ModeOptions {
   ModeOf of = ModeOf::posterior;
-  // Newton stops when the next step is shorter than this, in posterior standard deviations, and still takes that
-  // step: Newton squares the error, so what is left is about tolerance^2, far below any Monte Carlo error.
+  // Newton stops when the next step is shorter than this, in posterior standard deviations, and still takes
+  // that step: Newton squares the error, so what is left is about tolerance^2, far below any Monte Carlo
+  // error.
   double tolerance = 1e-3;
-  int max_iterations = 50;       // over all rows; a posterior that needs more has no usable mode
-  std::size_t subset = 20'000;   // rows of the first, cheap search; skipped when not well below the number of rows
+  int max_iterations = 50;  // over all rows; a posterior that needs more has no usable mode
+  std::size_t subset =
+      20'000;  // rows of the first, cheap search; skipped when not well below the number of rows
 };
 
 struct Mode {
   Eigen::VectorXd theta;
-  double value = 0;                // log posterior (or likelihood) at theta, up to a constant
-  Eigen::MatrixXd information;     // minus its Hessian there
-  double decrement = 0;            // length of the last step, in posterior standard deviations
-  double passes = 0;               // over all rows; the subsample's share is counted
-  // Where the sums over rows were last taken, and the likelihood's part of them: the start of a further search.
+  double value = 0;             // log posterior (or likelihood) at theta, up to a constant
+  Eigen::MatrixXd information;  // minus its Hessian there
+  double decrement = 0;         // length of the last step, in posterior standard deviations
+  double passes = 0;            // over all rows; the subsample's share is counted
+  // Where the sums over rows were last taken, and the likelihood's part of them: the start of a further
+  // search.
   Eigen::VectorXd evaluated_at;
   Derivatives likelihood;
 };
 
-// What the search needs of a model, erased: a call is a pass over rows, so the price of the erasure is nothing.
+// What the search needs of a model, erased: a call is a pass over rows, so the price of the erasure is
+// nothing.
 struct ModeProblem {
   std::size_t rows = 0;
-  bool flat_direction_possible = false;  // whether the objective may have no maximum: a likelihood, or a flat prior
+  bool flat_direction_possible =
+      false;  // whether the objective may have no maximum: a likelihood, or a flat prior
   std::function<Eigen::VectorXd()> start;
   std::function<Derivatives(Params, Rows)> likelihood;
-  std::function<void(Params, Derivatives&)> add_prior;           // empty for the likelihood's mode
-  std::function<bool(Params direction)> recedes;                 // empty: cannot
-  std::function<std::string(Params)> degenerate;                 // why there can be no mode, seen from theta; or ""
-  std::size_t columns = 0;                                       // the first so many parameters must be of full rank
+  std::function<void(Params, Derivatives&)> add_prior;  // empty for the likelihood's mode
+  std::function<bool(Params direction)> recedes;        // empty: cannot
+  std::function<std::string(Params)> degenerate;        // why there can be no mode, seen from theta; or ""
+  std::size_t columns = 0;                              // the first so many parameters must be of full rank
   std::vector<std::string> names;
 };
 

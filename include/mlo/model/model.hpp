@@ -12,8 +12,9 @@
 
 namespace mlo {
 
-// A point of the parameter space, in the model's *working* coordinates: those in which it is fitted, unbounded and
-// well scaled where that is possible. to_user() turns them into the parameters a reader of the results knows.
+// A point of the parameter space, in the model's *working* coordinates: those in which it is fitted,
+// unbounded and well scaled where that is possible. to_user() turns them into the parameters a reader of the
+// results knows.
 using Params = std::span<const double>;
 
 [[nodiscard]] inline Params params(const Eigen::VectorXd& v) {
@@ -46,8 +47,8 @@ class Rows {
   std::size_t count_;
 };
 
-// Law: for fixed theta the terms do not depend on how rows are batched or ordered; no term is NaN for a theta at
-// which log_prior is finite (minus infinity is allowed).
+// Law: for fixed theta the terms do not depend on how rows are batched or ordered; no term is NaN for a theta
+// at which log_prior is finite (minus infinity is allowed).
 template <class M>
 concept Model = requires(const M& m, Params theta, Rows rows, std::span<double> terms) {
   { m.dim() } -> std::same_as<std::size_t>;
@@ -63,20 +64,21 @@ concept SummableModel = Model<M> && requires(const M& m, Params theta, Rows rows
   { m.log_likelihood(theta, rows) } -> std::same_as<double>;
 };
 
-// A model that can compare two points over scattered rows faster than one point at a time: each row is fetched once.
-// Law: differences[k] = term of ids[k] at `to` minus that at `from`, up to rounding; for any batching.
+// A model that can compare two points over scattered rows faster than one point at a time: each row is
+// fetched once. Law: differences[k] = term of ids[k] at `to` minus that at `from`, up to rounding; for any
+// batching.
 template <class M>
-concept PairwiseModel =
-    Model<M> && requires(const M& m, Params from, Params to, std::span<const RowId> ids, std::span<double> out) {
-      { m.log_likelihood_differences(from, to, ids, out) } -> std::same_as<void>;
-    };
+concept PairwiseModel = Model<M> &&
+    requires(const M& m, Params from, Params to, std::span<const RowId> ids, std::span<double> out) {
+  { m.log_likelihood_differences(from, to, ids, out) } -> std::same_as<void>;
+};
 
 // Law: gradients.row(k) is the gradient of the term of rows[k].
 template <class M>
-concept Differentiable =
-    Model<M> && requires(const M& m, Params theta, Rows rows, Eigen::MatrixXd& gradients) {
-      { m.gradients(theta, rows, gradients) } -> std::same_as<void>;
-    };
+concept Differentiable = Model<M> &&
+    requires(const M& m, Params theta, Rows rows, Eigen::MatrixXd& gradients) {
+  { m.gradients(theta, rows, gradients) } -> std::same_as<void>;
+};
 
 // The sum over rows of the log-likelihood, its gradient and its observed information (minus the Hessian).
 struct Derivatives {
@@ -95,8 +97,8 @@ struct Derivatives {
   }
 };
 
-// Law: add_* add to what is there. add_prior_derivatives may smooth a kink and round a negative curvature up to 0,
-// because it only guides mode finding; log_prior itself is always exact.
+// Law: add_* add to what is there. add_prior_derivatives may smooth a kink and round a negative curvature up
+// to 0, because it only guides mode finding; log_prior itself is always exact.
 template <class M>
 concept TwiceDifferentiable = Model<M> && requires(const M& m, Params theta, Rows rows, Derivatives& d) {
   { m.add_derivatives(theta, rows, d) } -> std::same_as<void>;
@@ -107,12 +109,11 @@ concept TwiceDifferentiable = Model<M> && requires(const M& m, Params theta, Row
 // Names and coordinates for people. Law: to_working(to_user(theta)) == theta up to rounding;
 // user_jacobian is the derivative of to_user.
 template <class M>
-concept NamedModel =
-    Model<M> && requires(const M& m, Params theta, std::span<double> out) {
-      { m.names() } -> std::same_as<const std::vector<std::string>&>;
-      { m.to_user(theta, out) } -> std::same_as<void>;
-      { m.to_working(theta, out) } -> std::same_as<void>;
-      { m.user_jacobian(theta) } -> std::same_as<Eigen::MatrixXd>;
-    };
+concept NamedModel = Model<M> && requires(const M& m, Params theta, std::span<double> out) {
+  { m.names() } -> std::same_as<const std::vector<std::string>&>;
+  { m.to_user(theta, out) } -> std::same_as<void>;
+  { m.to_working(theta, out) } -> std::same_as<void>;
+  { m.user_jacobian(theta) } -> std::same_as<Eigen::MatrixXd>;
+};
 
 }  // namespace mlo

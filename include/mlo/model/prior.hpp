@@ -18,8 +18,9 @@ class Prior {
   [[nodiscard]] static Prior laplace(double location, double scale);
   [[nodiscard]] static Prior gamma(double shape, double rate);  // on x > 0, mean shape / rate
 
-  // "normal(0, 2.5)", "student_t(3, 0, 2.5)", "cauchy(0, 1)", "laplace(0, 1)", "gamma(2, 0.1)", "exponential(1)",
-  // "flat". `option` names where the text came from. Throws UsageError with the rule and the value.
+  // "normal(0, 2.5)", "student_t(3, 0, 2.5)", "cauchy(0, 1)", "laplace(0, 1)", "gamma(2, 0.1)",
+  // "exponential(1)", "flat". `option` names where the text came from. Throws UsageError with the rule and
+  // the value.
   [[nodiscard]] static Prior parse(std::string_view text, std::string_view option);
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
@@ -31,9 +32,10 @@ class Prior {
   // Normalised; minus infinity outside the support; 0 for flat.
   [[nodiscard]] double log_density(double x) const noexcept;
 
-  // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the density, with
-  // the kink of laplace rounded over its scale: Newton's method can work, and where the mode sits on the kink the
-  // curvature still tells how wide the posterior is there. (A sharper kink would claim that it has no width at all.)
+  // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the
+  // density, with the kink of laplace rounded over its scale: Newton's method can work, and where the mode
+  // sits on the kink the curvature still tells how wide the posterior is there. (A sharper kink would claim
+  // that it has no width at all.)
   struct Smooth {
     double value, slope, curvature;
   };

@@ -17,11 +17,11 @@ namespace mlo {
 
 // How a front end watches a fit. Every member may be empty.
 struct FitWatcher {
-  std::function<void(const std::string& phase, double share)> phase;      // "reading flights.csv", 0..1
-  std::function<void(const RunControl&, const ChainOptions&)> sampling;   // before the first step
-  std::function<void()> sampled;                                          // after the last
-  std::function<void(const std::string& note)> note;                      // e.g. the seed that was drawn
-  const std::atomic<bool>* interrupt = nullptr;                           // set: end early, keep what was drawn
+  std::function<void(const std::string& phase, double share)> phase;     // "reading flights.csv", 0..1
+  std::function<void(const RunControl&, const ChainOptions&)> sampling;  // before the first step
+  std::function<void()> sampled;                                         // after the last
+  std::function<void(const std::string& note)> note;                     // e.g. the seed that was drawn
+  const std::atomic<bool>* interrupt = nullptr;  // set: end early, keep what was drawn
 };
 
 struct FitResult {
@@ -37,7 +37,8 @@ class Interrupted : public Error {
       : Error(ExitCode::interrupted, message) {}
 };
 
-// Reads options.data. With options.out, writes the run directory there (or continues it, with options.resume).
+// Reads options.data. With options.out, writes the run directory there (or continues it, with
+// options.resume).
 [[nodiscard]] FitResult fit(const FitOptions& options, const FitWatcher& watcher = {});
 
 // The same for columns in memory; options.data is only a name, options.out must be empty.

@@ -20,11 +20,11 @@ struct FitOptions {
   std::string family = "logistic";
   std::string method = "full";
 
-  std::optional<std::string> prior;                             // of all coefficients
+  std::optional<std::string> prior;  // of all coefficients
   std::optional<std::string> prior_intercept;
-  std::vector<std::pair<std::string, std::string>> prior_for;   // name, prior
-  std::optional<double> known_sigma;                            // gaussian-mean
-  std::optional<double> known_mean;                             // gaussian-precision
+  std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
+  std::optional<double> known_sigma;                           // gaussian-mean
+  std::optional<double> known_mean;                            // gaussian-precision
   std::string scale = "none";
   std::string missing = "drop";
 
@@ -48,7 +48,7 @@ struct FitOptions {
   std::optional<std::uint64_t> seed;
   std::int64_t threads = 0;  // 0: as many as the machine has
 
-  std::string out;           // run directory; empty: nothing is written
+  std::string out;  // run directory; empty: nothing is written
   bool resume = false;
 };
 
@@ -61,7 +61,7 @@ struct MethodEntry {
   std::string_view summary;  // one line
   std::string_view reads;    // rows a step
   std::string_view needs;
-  std::string_view trust;    // what its intervals are worth
+  std::string_view trust;  // what its intervals are worth
   std::string_view source;
 };
 [[nodiscard]] std::span<const FamilyEntry> families();
@@ -71,8 +71,8 @@ struct MethodEntry {
 [[nodiscard]] std::string family_names();
 [[nodiscard]] std::string method_names();
 
-// Throws UsageError for whatever is wrong no matter what the data are, and for an option that has no meaning with the
-// chosen method, family or proposal.
+// Throws UsageError for whatever is wrong no matter what the data are, and for an option that has no meaning
+// with the chosen method, family or proposal.
 void check(const FitOptions& options);
 
 // JSON of the options that decide the draws (not threads, out or resume), and back.

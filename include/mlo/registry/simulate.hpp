@@ -15,10 +15,11 @@ namespace mlo {
 struct SimulateOptions {
   std::string family = "logistic";
   std::int64_t rows = 100'000;
-  std::vector<double> coefficients{1, 0.5};  // of x1, x2, ...; for gaussian-mean mu, for gaussian-precision tau
+  std::vector<double> coefficients{1,
+                                   0.5};  // of x1, x2, ...; for gaussian-mean mu, for gaussian-precision tau
   double intercept = 0;
-  double correlation = 0;                    // of neighbouring columns: AR(1)
-  double sigma = 1;                          // of gaussian families
+  double correlation = 0;  // of neighbouring columns: AR(1)
+  double sigma = 1;        // of gaussian families
   std::uint64_t seed = 1;
 };
 

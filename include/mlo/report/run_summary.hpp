@@ -24,8 +24,8 @@ struct MethodAccount {
 };
 
 struct RunSummary {
-  std::string title;                        // "logistic regression of y, 581012 rows"
-  std::vector<std::string> notes;           // what a reader must know to read the numbers: priors, scale, seed
+  std::string title;               // "logistic regression of y, 581012 rows"
+  std::vector<std::string> notes;  // what a reader must know to read the numbers: priors, scale, seed
   std::vector<ParameterSummary> parameters;
   MethodAccount method;
   NoiseReport noise;
@@ -35,8 +35,8 @@ struct RunSummary {
   struct Seconds {
     double read = 0, mode = 0, sample = 0, total = 0;
   } seconds;
-  double passes = 0;                        // over the data, mode finding and weights
-  std::uint64_t chains = 0, draws = 0;      // draws kept, of each chain
+  double passes = 0;                    // over the data, mode finding and weights
+  std::uint64_t chains = 0, draws = 0;  // draws kept, of each chain
   bool interrupted = false;
   std::vector<std::string> warnings;
 };

@@ -20,8 +20,9 @@ class AliasTable {
 
   [[nodiscard]] std::size_t size() const noexcept { return cells_.size(); }
 
-  // One draw from one 64-bit word: its product with n is 128 bits, of which the upper half is the cell and the lower
-  // half the uniform number compared with the cell's threshold. The table is read only: safe from any thread.
+  // One draw from one 64-bit word: its product with n is 128 bits, of which the upper half is the cell and
+  // the lower half the uniform number compared with the cell's threshold. The table is read only: safe from
+  // any thread.
   [[nodiscard]] RowId operator()(std::uint64_t word) const noexcept {
     const auto product = static_cast<Uint128>(word) * cells_.size();
     const auto cell = static_cast<std::size_t>(product >> 64U);

@@ -15,19 +15,20 @@
 
 namespace mlo {
 
-// Law: begin() starts a new subsample, independent of all before it given a fresh stream. The factors make sums of
-// terms unbiased: E[ factor * term(id) ] = mean of the terms over all rows, for every draw of a subsample.
+// Law: begin() starts a new subsample, independent of all before it given a fresh stream. The factors make
+// sums of terms unbiased: E[ factor * term(id) ] = mean of the terms over all rows, for every draw of a
+// subsample.
 template <class S>
-concept RowSource =
-    requires(S& s, Stream& stream, std::span<RowId> ids, std::span<double> factors) {
-      { s.begin() } -> std::same_as<void>;
-      { s.draw(stream, ids, factors) } -> std::same_as<void>;
-      { S::with_replacement } -> std::convertible_to<bool>;
-    };
+concept RowSource = requires(S& s, Stream& stream, std::span<RowId> ids, std::span<double> factors) {
+  { s.begin() } -> std::same_as<void>;
+  { s.draw(stream, ids, factors) } -> std::same_as<void>;
+  { S::with_replacement } -> std::convertible_to<bool>;
+};
 
 // Rows with given probabilities eta, with replacement; factor 1 / (n eta_i). [paper, Algorithm 2]
-// An alias table whose cells also hold the factors, so that a draw is one cache miss. To fit, factors are floats up to
-// one common double; eta is rounded to match them exactly (by 6e-8 of itself), so the estimate stays unbiased.
+// An alias table whose cells also hold the factors, so that a draw is one cache miss. To fit, factors are
+// floats up to one common double; eta is rounded to match them exactly (by 6e-8 of itself), so the estimate
+// stays unbiased.
 class WeightedRows {
  public:
   explicit WeightedRows(std::span<const double> probabilities);
@@ -59,9 +60,9 @@ class WithReplacement {
 };
 static_assert(RowSource<WithReplacement>);
 
-// Each row equally likely, no row twice in a subsample; factor 1. A Fisher-Yates shuffle that is carried out only as
-// far as rows are asked for, and remembers only the cells it has displaced: O(1) a row, whatever n is, and a subsample
-// depends on its stream alone, not on the subsamples before it.
+// Each row equally likely, no row twice in a subsample; factor 1. A Fisher-Yates shuffle that is carried out
+// only as far as rows are asked for, and remembers only the cells it has displaced: O(1) a row, whatever n
+// is, and a subsample depends on its stream alone, not on the subsamples before it.
 class WithoutReplacement {
  public:
   static constexpr bool with_replacement = false;
