@@ -37,7 +37,8 @@ void steps(benchmark::State& state, K kernel) {
   ChainState chain;
   chain.theta = fixture().mode.theta;
   std::uint64_t k = 0, rows = 0;
-  for (auto _ : state) rows += kernel.step(chain, {.seed = 1, .chain = 0, .iteration = k++}).rows_read;
+  for ([[maybe_unused]] auto _ : state)
+    rows += kernel.step(chain, {.seed = 1, .chain = 0, .iteration = k++}).rows_read;
   state.counters["rows_per_step"] = static_cast<double>(rows) / static_cast<double>(k);
 }
 

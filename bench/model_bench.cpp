@@ -20,7 +20,7 @@ void pass(benchmark::State& state) {
   const auto& model = covertype();
   ThreadPool pool(static_cast<std::size_t>(state.range(0)));
   const Eigen::VectorXd theta = some_point();
-  for (auto _ : state) benchmark::DoNotOptimize(log_likelihood(model, pool, params(theta)));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(log_likelihood(model, pool, params(theta)));
   state.counters["ns_per_row"] =
       benchmark::Counter(static_cast<double>(covertype_rows) * 1e-9,
                          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
@@ -36,7 +36,7 @@ void derivatives(benchmark::State& state) {
   const auto& model = covertype();
   ThreadPool pool(static_cast<std::size_t>(state.range(0)));
   const Eigen::VectorXd theta = some_point();
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(sum_derivatives(model, pool, params(theta), Rows::range(0, model.rows())).value);
   }
 }
@@ -51,7 +51,7 @@ void mode(benchmark::State& state) {
   const auto& model = covertype();
   ThreadPool pool(static_cast<std::size_t>(state.range(0)));
   double passes = 0;
-  for (auto _ : state) passes = find_mode(model, pool).passes;
+  for ([[maybe_unused]] auto _ : state) passes = find_mode(model, pool).passes;
   state.counters["passes_with_derivatives"] = passes;
 }
 BENCHMARK(mode)

@@ -62,7 +62,7 @@ int report(const std::string& command, const std::string& message, mlo::ExitCode
 
 // The parser's messages in our words, where its own would puzzle.
 std::string explain(const CLI::ParseError& e) {
-  const std::string text = e.what();
+  std::string text = e.what();
   const auto after = [&](std::string_view prefix) { return text.substr(prefix.size()); };
   constexpr std::string_view unexpected = "The following argument was not expected: ";
   constexpr std::string_view several = "The following arguments were not expected: ";

@@ -54,21 +54,23 @@ std::string csv_cell(const std::string& text) {
   return out + '"';
 }
 
-// Long sentences for a terminal.
-std::string wrap(const std::string& text, std::size_t indent) {
+// Long sentences for a terminal: the first line begins at column `start`, the others at `indent`.
+std::string wrap(const std::string& text, std::size_t start, std::size_t indent) {
   constexpr std::size_t width = 100;
   std::string out;
-  std::size_t column = indent;
+  std::size_t column = start;
+  bool fresh = true;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::size_t length = end - at;
-    if (column > indent && column + 1 + length > width) {
+    if (!fresh && column + 1 + length > width) {
       out += '\n' + std::string(indent, ' ');
       column = indent;
-    } else if (column > indent) {
+    } else if (!fresh) {
       out += ' ';
       ++column;
     }
+    fresh = false;
     out.append(text, at, length);
     column += length;
     at = end + 1;
@@ -92,7 +94,7 @@ std::string promise_name(Promise promise) {
 
 std::string as_table(const RunSummary& s) {
   std::string out = s.title + '\n';
-  for (const std::string& note : s.notes) out += "  " + wrap(note, 4) + '\n';
+  for (const std::string& note : s.notes) out += "  " + wrap(note, 2, 4) + '\n';
   if (s.interrupted)
     out += fmt::format("  INTERRUPTED: the table shows the {} draws a chain that were made.\n", s.draws);
   out += '\n';
@@ -131,7 +133,7 @@ std::string as_table(const RunSummary& s) {
   out += fmt::format(
       "\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n", s.chains,
       s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);
-  for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrap(warning, 2) + '\n';
+  for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrap(warning, 9, 2) + '\n';
   return out;
 }
 
