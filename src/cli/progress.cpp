@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "cli/command.hpp"
@@ -16,7 +17,7 @@ constexpr auto refresh = std::chrono::milliseconds(100);
 
 std::string bar(double share) {
   constexpr int width = 24;
-  const int full = std::clamp(static_cast<int>(share * width + 0.5), 0, width);
+  const int full = std::clamp(static_cast<int>(std::lround(share * width)), 0, width);
   return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(width - full), '.'));
 }
