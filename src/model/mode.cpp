@@ -118,7 +118,7 @@ std::optional<VectorXd> newton_step(const Derivatives& d) {
   const VectorXd diagonal = d.information.diagonal().cwiseMax(1e-300);
   const VectorXd scale = diagonal.cwiseSqrt().cwiseInverse();
   const MatrixXd scaled = scale.asDiagonal() * d.information * scale.asDiagonal();
-  for (double ridge = 0; ridge < 10; ridge = ridge == 0 ? 1e-10 : 100 * ridge) {
+  for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0}) {
     const Eigen::LLT<MatrixXd> chol(scaled + ridge * MatrixXd::Identity(scaled.rows(), scaled.cols()));
     if (chol.info() != Eigen::Success) continue;
     const VectorXd step = scale.asDiagonal() * chol.solve(scale.asDiagonal() * d.gradient);

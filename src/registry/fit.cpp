@@ -81,6 +81,8 @@ std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& name
   for (std::size_t j = 0; j < names.size(); ++j) {
     std::vector<std::vector<double>> values;
     std::vector<std::span<const double>> views;
+    values.reserve(records.size());
+    views.reserve(records.size());
     for (const ChainRecord& record : records) values.push_back(record.parameter(j));
     for (const auto& v : values) views.emplace_back(v.data(), draws);
     out.push_back(summarise(names[j], views));
