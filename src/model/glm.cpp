@@ -58,6 +58,14 @@ bool Glm<F>::proper_prior() const noexcept {
                      [](const Prior& p) { return p.proper(); });
 }
 
+template <Family F>
+bool Glm<F>::quadratic_prior() const noexcept {
+  return !F::has_aux &&
+         std::all_of(priors_.coefficients.begin(), priors_.coefficients.end(), [](const Prior& p) {
+           return p.kind() == Prior::Kind::flat || p.kind() == Prior::Kind::normal;
+         });
+}
+
 // eta and y of up to block_rows rows.
 template <Family F>
 void Glm<F>::load(Params theta, Rows rows, Block& block) const noexcept {

@@ -42,8 +42,11 @@ class Glm {
   [[nodiscard]] std::size_t dim() const noexcept { return design_.dim + (F::has_aux ? 1 : 0); }
   [[nodiscard]] std::size_t rows() const noexcept { return design_.rows; }
   [[nodiscard]] const Design& design() const noexcept { return design_; }
+  [[nodiscard]] const F& family() const noexcept { return family_; }
   [[nodiscard]] const GlmPriors& priors() const noexcept { return priors_; }
   [[nodiscard]] bool proper_prior() const noexcept;
+  // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of the coefficients.
+  [[nodiscard]] bool quadratic_prior() const noexcept;
 
   [[nodiscard]] double log_prior(Params theta) const noexcept;
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;

@@ -1,0 +1,58 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Proposals in whitened coordinates, where the Laplace fit is N(0, I).
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mlo/base/random.hpp"
+
+namespace mlo {
+
+// laplace: preconditioned Crank-Nicolson, v' = sqrt(1 - b^2) v + b z. Warm-up tries several b in turn and keeps
+// the one with the most effective draws for its cost; b = 1, an independent draw, wherever the posterior is
+// near its Laplace fit. A share of the steps are symmetric walks with a heavy-tailed length instead: where a
+// tail is heavier than the fit's, Crank-Nicolson steps would stay stuck. The share follows the rejections seen.
+// random-walk: v' = v + s z.
+class WhiteProposal {
+ public:
+  enum class Kind { laplace, random_walk };
+  struct Options {
+    Kind kind = Kind::laplace;
+    std::optional<double> step;  // b or s, for the whole run; empty: b is tuned, s = 2.38 / sqrt(p)
+    double step_cost = 10;       // of a step without rows, in rows: what a tuned b is chosen by
+  };
+  WhiteProposal(std::size_t dim, const Options& options) noexcept;
+
+  // Writes v'; returns whether the move was a symmetric walk, whose log q ratio is 0. That of the
+  // others is |v'|^2/2 - |v|^2/2: they leave N(0, I) invariant.
+  bool propose(Stream& stream, std::span<const double> v, std::span<double> out) noexcept;
+  void learn(bool accepted, std::uint64_t rows_read) noexcept;
+  void freeze() noexcept;
+  [[nodiscard]] double step() const noexcept { return frozen_ ? step_ : grid[trial()]; }
+  [[nodiscard]] double walk_share() const noexcept { return walk_share_; }
+
+  void save(std::vector<double>& out) const;
+  void load(std::span<const double>& in);  // takes what it saved off the front
+
+ private:
+  static constexpr std::array<double, 5> grid{1.0, 0.8, 0.6, 0.4, 0.2};
+  static constexpr std::uint64_t trial_steps = 20;  // before the next b has its turn
+  struct Tally {
+    double steps = 0, accepted = 0, rows = 0;
+  };
+  [[nodiscard]] std::size_t trial() const noexcept { return (learnt_ / trial_steps) % grid.size(); }
+
+  Options options_;
+  double walk_scale_;
+  double step_ = 1, walk_share_ = 0.1;
+  bool frozen_ = false, walked_ = false;
+  std::uint64_t learnt_ = 0;
+  std::array<Tally, grid.size()> tallies_{};
+};
+
+}  // namespace mlo

@@ -1,0 +1,176 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The row terms of generalised linear models, seen from the mode. A row's term is a function of one number,
+// t = x_i'(theta - centre), and after its Taylor polynomial is taken away a remainder is left,
+//   d(t) = f(e + t) - sum_{k <= order} f^(k)(e) t^k / k!,
+// which exact subsampling needs in two ways: its value, without cancellation, and a bound on f^(order + 1).
+// A family's row is scale * f(e + direction * t) for one of the four curves below.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include "mlo/model/family.hpp"
+
+namespace mlo {
+
+// The order of the Taylor polynomial that control variates take away: 2 or 3.
+inline constexpr int max_order = 3;
+
+// Taylor coefficients f^(k)(e) / k! for k = 0..count-1. The first three are not used and may be left 0.
+inline constexpr int taylor_count = max_order + 6;
+using Taylor = std::array<double, taylor_count>;
+
+// Law: taylor() and difference() belong to one function; derivative(k, .) of it, k = 3 or 4, has its local
+// extrema exactly at critical(k). The Taylor series converges for |t| < convergence().
+template <class C>
+concept Curve = requires(const C& c, double e, double t, int k, Taylor& taylor) {
+  { c.taylor(e, taylor) } -> std::same_as<void>;
+  { c.linear(e) } -> std::same_as<double>;                    // f'(e)
+  { c.quadratic(e) } -> std::same_as<double>;                 // f''(e) / 2
+  { c.difference(e, t) } -> std::same_as<double>;             // f(e + t) - f(e)
+  { c.derivative(k, e) } -> std::same_as<double>;             // f^(k)(e), k = 3, 4
+  { c.critical(k) } -> std::same_as<std::span<const double>>;  // of f^(k), in any order
+  { c.convergence() } -> std::same_as<double>;
+};
+
+// f(x) = -log(1 + e^x): logistic and negative binomial.
+struct SoftplusCurve {
+  void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double linear(double e) const noexcept;
+  [[nodiscard]] double quadratic(double e) const noexcept;
+  [[nodiscard]] double difference(double e, double t) const noexcept;
+  [[nodiscard]] double derivative(int k, double e) const noexcept;
+  [[nodiscard]] std::span<const double> critical(int k) const noexcept;
+  [[nodiscard]] double convergence() const noexcept { return 3.14159; }  // poles of the sigmoid at +-i pi
+};
+
+// f(x) = log Phi(x): probit.
+struct LogPhiCurve {
+  void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double linear(double e) const noexcept;
+  [[nodiscard]] double quadratic(double e) const noexcept;
+  [[nodiscard]] double difference(double e, double t) const noexcept;
+  [[nodiscard]] double derivative(int k, double e) const noexcept;
+  [[nodiscard]] std::span<const double> critical(int k) const noexcept;
+  [[nodiscard]] double convergence() const noexcept { return 2.81; }  // zeros of Phi at 1.92 +- 2.82 i
+};
+
+// f(x) = -e^x: poisson. Its remainder at e is e^e times that at 0, so rows carry e^e as their scale.
+struct ExpCurve {
+  void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double linear(double e) const noexcept { return -std::exp(e); }
+  [[nodiscard]] double quadratic(double e) const noexcept { return -0.5 * std::exp(e); }
+  [[nodiscard]] double difference(double e, double t) const noexcept { return -std::exp(e) * std::expm1(t); }
+  [[nodiscard]] double derivative(int /*k*/, double e) const noexcept { return -std::exp(e); }
+  [[nodiscard]] std::span<const double> critical(int /*k*/) const noexcept { return {}; }
+  [[nodiscard]] double convergence() const noexcept { return 10; }  // everywhere; as far as the series is good
+};
+
+// f(x) = -(freedom + 1)/2 log(1 + x^2 / freedom): Student's t, x the standardised residual.
+struct StudentCurve {
+  double freedom = 4;
+  void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double linear(double e) const noexcept;
+  [[nodiscard]] double quadratic(double e) const noexcept;
+  [[nodiscard]] double difference(double e, double t) const noexcept;
+  [[nodiscard]] double derivative(int k, double e) const noexcept;
+  [[nodiscard]] std::span<const double> critical(int k) const noexcept;
+  [[nodiscard]] double convergence() const noexcept { return std::sqrt(freedom); }  // poles at +-i sqrt(freedom)
+
+  // critical() has to own its points: they depend on the freedom.
+  explicit StudentCurve(double degrees_of_freedom = 4) noexcept;
+
+ private:
+  std::array<double, 4> critical_third_{};
+  std::array<double, 5> critical_fourth_{};
+};
+
+// d(t), relative to the size of its leading term good to about 1e-7 for every t: the series where the
+// subtraction would cancel, the subtraction elsewhere. A pair of them shares the coefficients.
+template <int order, Curve C>
+class RemainderAt {
+ public:
+  RemainderAt(const C& curve, double e, double largest) noexcept : curve_(&curve), e_(e) {
+    static_assert(order == 2 || order == 3);
+    series_ = largest < 0.03 * curve.convergence();
+    if (series_) {
+      curve.taylor(e, taylor_);
+    } else {
+      linear_ = curve.linear(e);
+      quadratic_ = curve.quadratic(e);
+      if constexpr (order == 3) cubic_ = curve.derivative(3, e) / 6;
+    }
+  }
+  [[nodiscard]] double operator()(double t) const noexcept {
+    if (series_) {
+      double sum = taylor_[order + 5];
+      for (int k = order + 4; k > order; --k) sum = sum * t + taylor_[static_cast<std::size_t>(k)];
+      for (int k = 0; k <= order; ++k) sum *= t;
+      return sum;
+    }
+    return curve_->difference(e_, t) - t * (linear_ + t * (quadratic_ + t * cubic_));
+  }
+
+ private:
+  const C* curve_;
+  double e_;
+  bool series_ = false;
+  double linear_ = 0, quadratic_ = 0, cubic_ = 0;
+  Taylor taylor_;
+};
+
+template <int order, Curve C>
+[[nodiscard]] double remainder(const C& curve, double e, double t) noexcept {
+  return RemainderAt<order, C>(curve, e, std::abs(t))(t);
+}
+
+// The supremum of |f^(k)| over [e - radius, e + radius]: at an end or at a critical point between.
+template <Curve C>
+[[nodiscard]] double supremum(const C& curve, int k, double e, double radius) noexcept {
+  double sup = std::max(std::abs(curve.derivative(k, e - radius)), std::abs(curve.derivative(k, e + radius)));
+  for (const double x : curve.critical(k))
+    if (std::abs(x - e) < radius) sup = std::max(sup, std::abs(curve.derivative(k, x)));
+  return sup;
+}
+
+// How a family's rows look as a curve: scale * f(e + direction * t), up to a polynomial of degree 1 in t.
+struct RowShape {
+  double e, scale, direction;
+};
+
+// Specialised for the families whose terms are such curves; the others have no bounded remainder.
+template <class F>
+struct CurveOf;
+
+template <>
+struct CurveOf<Logistic> {
+  using type = SoftplusCurve;
+  static type curve(const Logistic& /*family*/) { return {}; }
+  static RowShape shape(const Logistic& /*family*/, double eta, double /*y*/) { return {eta, 1, 1}; }
+};
+
+template <>
+struct CurveOf<Probit> {
+  using type = LogPhiCurve;
+  static type curve(const Probit& /*family*/) { return {}; }
+  static RowShape shape(const Probit& /*family*/, double eta, double y) {
+    const double sign = 2 * y - 1;
+    return {sign * eta, 1, sign};
+  }
+};
+
+template <>
+struct CurveOf<Poisson> {
+  using type = ExpCurve;
+  static type curve(const Poisson& /*family*/) { return {}; }
+  static RowShape shape(const Poisson& /*family*/, double eta, double /*y*/) { return {0, std::exp(eta), 1}; }
+};
+
+// A family that `exact` can work with.
+template <class F>
+concept BoundedRemainder = requires { typename CurveOf<F>::type; };
+
+}  // namespace mlo

@@ -1,0 +1,74 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The rows as exact subsampling reads them: whitened, w_i = L^-1 x_i with L L' the information at the mode, so
+// that x_i'(theta - centre) = w_i'v and v is about N(0, I) under the posterior. One record a row, in floats:
+// w_i, then e (the row's predictor at the centre), its scale and its bound. For p = 11 that is one cache line.
+// Floats are enough: a remainder computed from a row changes by 1e-7 of itself, and the bound is that of the
+// row as it is stored.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "mlo/base/huge_vector.hpp"
+#include "mlo/model/model.hpp"
+
+namespace mlo {
+
+class WhiteRows {
+ public:
+  WhiteRows(std::size_t rows, std::size_t dim)
+      : rows_(rows), dim_(dim), stride_((dim + 3 + lanes - 1) / lanes * lanes), records_(rows * stride_, 0.0F) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return rows_; }
+  [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
+  // Floats a record; also the length of the (zero-padded) vectors that dots() takes.
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+
+  [[nodiscard]] float* record(std::size_t i) noexcept { return records_.data() + i * stride_; }
+  [[nodiscard]] const float* record(std::size_t i) const noexcept { return records_.data() + i * stride_; }
+  [[nodiscard]] float& e(std::size_t i) noexcept { return record(i)[dim_]; }
+  [[nodiscard]] float& scale(std::size_t i) noexcept { return record(i)[dim_ + 1]; }
+  [[nodiscard]] float& bound(std::size_t i) noexcept { return record(i)[dim_ + 2]; }
+  [[nodiscard]] double e(std::size_t i) const noexcept { return static_cast<double>(record(i)[dim_]); }
+  [[nodiscard]] double scale(std::size_t i) const noexcept { return static_cast<double>(record(i)[dim_ + 1]); }
+  [[nodiscard]] double bound(std::size_t i) const noexcept { return static_cast<double>(record(i)[dim_ + 2]); }
+
+  void prefetch(std::size_t i) const noexcept {
+    constexpr std::size_t floats_a_line = 16;
+    for (std::size_t k = 0; k < stride_; k += floats_a_line) __builtin_prefetch(record(i) + k);
+  }
+
+  // from[k] = w_i'v and to[k] = w_i'u for i = ids[k]; v and u have stride() floats, zero from dim() on.
+  void dots(std::span<const RowId> ids, const float* v, const float* u, float* from, float* to) const noexcept;
+
+ private:
+  static constexpr std::size_t lanes = 8;
+  std::size_t rows_, dim_, stride_;
+  HugeVector<float> records_;
+};
+
+// sum_{j <= k <= l} T_jkl v_j v_k v_l, in floats: for a few dozen parameters some hundred SIMD products.
+class CubicForm {
+ public:
+  CubicForm() = default;
+  // tensor(j, k, l) for j <= k <= l, all factors included.
+  template <class Tensor>
+  CubicForm(std::size_t dim, const Tensor& tensor) : dim_(dim) {
+    const std::size_t padded = (dim + lanes - 1) / lanes * lanes;
+    for (std::size_t k = 0; k < dim; ++k)
+      for (std::size_t block = k / lanes * lanes; block < padded; block += lanes)
+        for (std::size_t j = 0; j <= k; ++j)
+          for (std::size_t l = block; l < block + lanes; ++l)
+            coefficients_.push_back(l >= k && l < dim ? static_cast<float>(tensor(j, k, l)) : 0.0F);
+  }
+  // v is padded with zeros to a multiple of 8.
+  [[nodiscard]] double operator()(const float* v) const noexcept;
+
+ private:
+  static constexpr std::size_t lanes = 8;
+  std::size_t dim_ = 0;
+  // By k, then by block of 8 l's from k's own on, then by j <= k: the order in which they are read.
+  HugeVector<float> coefficients_;
+};
+
+}  // namespace mlo

@@ -1,0 +1,85 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/kernel/white_proposal.hpp"
+
+#include <algorithm>
+
+namespace mlo {
+
+WhiteProposal::WhiteProposal(std::size_t dim, const Options& options) noexcept
+    : options_(options), walk_scale_(2.38 / std::sqrt(static_cast<double>(dim))) {
+  if (options.kind == Kind::random_walk) {
+    walk_share_ = 1;
+    if (options.step) walk_scale_ = *options.step;
+    frozen_ = true;
+  } else if (options.step) {
+    step_ = *options.step;
+    frozen_ = true;  // nothing to learn but the share, which stays
+  }
+}
+
+bool WhiteProposal::propose(Stream& stream, std::span<const double> v, std::span<double> out) noexcept {
+  const bool walk_only = options_.kind == Kind::random_walk;
+  walked_ = walk_only || uniform(stream) < walk_share_;
+  normals(stream, out);
+  if (walked_) {
+    // A log-normal length: from a tenth of the usual step to ten times it.
+    const double scale = walk_only ? walk_scale_ : walk_scale_ * std::exp(normal(stream));
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] = v[j] + scale * out[j];
+    return true;
+  }
+  const double b = step();
+  if (b < 1) {
+    const double a = std::sqrt(1 - b * b);
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] = a * v[j] + b * out[j];
+  }
+  return false;
+}
+
+void WhiteProposal::learn(bool accepted, std::uint64_t rows_read) noexcept {
+  if (frozen_) return;
+  if (!walked_) {
+    Tally& tally = tallies_[trial()];
+    tally.steps += 1;
+    tally.accepted += accepted ? 1 : 0;
+    tally.rows += static_cast<double>(rows_read);
+  }
+  ++learnt_;
+}
+
+// Of a coordinate that moves to a v + b z with probability A and stays otherwise the lag-1 autocorrelation is
+// 1 - A (1 - a), and (1 - rho) / (1 + rho) the share of effective draws.
+void WhiteProposal::freeze() noexcept {
+  if (frozen_) return;
+  frozen_ = true;
+  double best = -1;
+  for (std::size_t k = 0; k < grid.size(); ++k) {
+    const Tally& tally = tallies_[k];
+    if (tally.steps < trial_steps / 2.0) continue;  // too short a warm-up to say
+    const double acceptance = tally.accepted / tally.steps;
+    const double rho = 1 - acceptance * (1 - std::sqrt(1 - grid[k] * grid[k]));
+    const double worth = (1 - rho) / (1 + rho) / (options_.step_cost + tally.rows / tally.steps);
+    if (worth <= best) continue;
+    best = worth;
+    step_ = grid[k];
+    walk_share_ = std::clamp(1 - acceptance, 0.02, 0.2);
+  }
+}
+
+void WhiteProposal::save(std::vector<double>& out) const {
+  out.insert(out.end(), {step_, walk_share_, frozen_ ? 1.0 : 0.0, static_cast<double>(learnt_)});
+  for (const Tally& tally : tallies_) out.insert(out.end(), {tally.steps, tally.accepted, tally.rows});
+}
+
+void WhiteProposal::load(std::span<const double>& in) {
+  step_ = in[0];
+  walk_share_ = in[1];
+  frozen_ = in[2] != 0;
+  learnt_ = static_cast<std::uint64_t>(in[3]);
+  in = in.subspan(4);
+  for (Tally& tally : tallies_) {
+    tally = {in[0], in[1], in[2]};
+    in = in.subspan(3);
+  }
+}
+
+}  // namespace mlo

@@ -1,0 +1,200 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/model/curve.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <numbers>
+#include <vector>
+
+namespace mlo {
+namespace {
+
+double sigmoid_of(double x) {
+  const double z = std::exp(-std::abs(x));
+  return (x < 0 ? z : 1) / (1 + z);
+}
+
+}  // namespace
+
+// ---- softplus. s = sigmoid(x), a = s(1-s), b = 1-2s: f'' = -a, f''' = -ab, f'''' = -a(1-6a), f^(5) =
+// -ab(1-12a).
+
+// Coefficients from s' = s - s^2. The remainder at (e, t) is that at (-e, -t), so e <= 0 can be had, where s
+// is small and nothing cancels.
+void SoftplusCurve::taylor(double e, Taylor& out) const noexcept {
+  std::array<double, taylor_count> s{};
+  s[0] = sigmoid_of(-std::abs(e));
+  for (std::size_t k = 0; k + 1 < s.size(); ++k) {
+    double next = s[k];
+    for (std::size_t j = 0; j <= k; ++j) next -= s[j] * s[k - j];
+    s[k + 1] = next / static_cast<double>(k + 1);
+  }
+  double sign = -1;
+  for (std::size_t k = 1; k < out.size(); ++k) {
+    sign = e > 0 ? -sign : -1;  // (-1)^k for the mirrored row
+    out[k] = sign * s[k - 1] / static_cast<double>(k);
+  }
+  out[0] = 0;
+}
+
+double SoftplusCurve::linear(double e) const noexcept { return -sigmoid_of(e); }
+double SoftplusCurve::quadratic(double e) const noexcept {
+  return -0.5 * sigmoid_of(e) * sigmoid_of(-e);
+}
+
+double SoftplusCurve::difference(double e, double t) const noexcept {
+  // log(1 + e^(e+t)) - log(1 + e^e) = log1p(s expm1(t)); mirrored where s is close to 1.
+  if (e > 0) return -t + difference(-e, -t);
+  if (t > 30) {
+    const double x = e + t;
+    return std::log1p(std::exp(e)) - std::max(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+  }
+  return -std::log1p(sigmoid_of(e) * std::expm1(t));
+}
+
+double SoftplusCurve::derivative(int k, double e) const noexcept {
+  const double s = sigmoid_of(e), a = s * sigmoid_of(-e);
+  return k == 3 ? -a * std::tanh(-0.5 * e) : -a * (1 - 6 * a);
+}
+
+std::span<const double> SoftplusCurve::critical(int k) const noexcept {
+  // f''''= 0 where a = 1/6; f^(5) = 0 where b = 0 or a = 1/12.
+  static const double sixth = 2 * std::atanh(std::sqrt(1.0 / 3)), twelfth = 2 * std::atanh(std::sqrt(2.0 / 3));
+  static const std::array<double, 2> third{-sixth, sixth};
+  static const std::array<double, 3> fourth{-twelfth, 0, twelfth};
+  if (k == 3) return third;
+  return fourth;
+}
+
+// ---- log Phi. With m the inverse Mills ratio and s = x + m: f' = m, m' = -m s.
+
+namespace {
+
+struct Mills {
+  double m, s;
+};
+
+// Below -5 by the continued fraction m = x + 1/(x + 2/(x + 3/(x + ...))) for x = -z, which gives s = m - x
+// without the cancellation.
+Mills mills(double z) {
+  if (z > -5) {
+    const double m = inverse_mills(z);
+    return {m, z + m};
+  }
+  const double x = -z;
+  double tail = x;
+  for (int k = 60; k >= 2; --k) tail = x + k / tail;
+  return {x + 1 / tail, 1 / tail};
+}
+
+void log_phi_taylor(double e, std::span<double> out) {
+  const Mills at = mills(e);
+  std::array<double, 16> m{}, s{};
+  m[0] = at.m;
+  s[0] = at.s;
+  for (std::size_t k = 0; k + 1 < out.size(); ++k) {
+    double next = 0;
+    for (std::size_t j = 0; j <= k; ++j) next -= m[j] * s[k - j];
+    m[k + 1] = next / static_cast<double>(k + 1);
+    s[k + 1] = m[k + 1] + (k == 0 ? 1 : 0);
+  }
+  for (std::size_t k = 1; k < out.size(); ++k) out[k] = m[k - 1] / static_cast<double>(k);
+}
+
+// The roots of the k-th derivative of log Phi in [-30, 30], outside of which it has none: bisection of its
+// sign changes.
+std::vector<double> log_phi_roots(std::size_t k) {
+  const auto value = [&](double x) {
+    std::array<double, 8> taylor{};
+    log_phi_taylor(x, std::span(taylor).first(k + 1));
+    return taylor[k];
+  };
+  std::vector<double> roots;
+  constexpr int steps = 1200;
+  for (int i = 0; i < steps; ++i) {
+    double low = -30 + 60.0 * i / steps, high = -30 + 60.0 * (i + 1) / steps;
+    const double sign = value(low);
+    if ((sign > 0) == (value(high) > 0)) continue;
+    while (high - low > 1e-12) {
+      const double middle = 0.5 * (low + high);
+      ((value(middle) > 0) == (sign > 0) ? low : high) = middle;
+    }
+    roots.push_back(0.5 * (low + high));
+  }
+  return roots;
+}
+
+}  // namespace
+
+void LogPhiCurve::taylor(double e, Taylor& out) const noexcept {
+  out[0] = 0;
+  log_phi_taylor(e, out);
+}
+double LogPhiCurve::linear(double e) const noexcept { return mills(e).m; }
+double LogPhiCurve::quadratic(double e) const noexcept {
+  const Mills at = mills(e);
+  return -0.5 * at.m * at.s;
+}
+double LogPhiCurve::difference(double e, double t) const noexcept {
+  return log_normal_cdf(e + t) - log_normal_cdf(e);
+}
+double LogPhiCurve::derivative(int k, double e) const noexcept {
+  std::array<double, 5> taylor{};
+  log_phi_taylor(e, std::span(taylor).first(static_cast<std::size_t>(k) + 1));
+  return k == 3 ? 6 * taylor[3] : 24 * taylor[4];
+}
+std::span<const double> LogPhiCurve::critical(int k) const noexcept {
+  static const std::vector<double> third = log_phi_roots(4), fourth = log_phi_roots(5);
+  return k == 3 ? third : fourth;
+}
+
+// ---- -e^x
+
+void ExpCurve::taylor(double e, Taylor& out) const noexcept {
+  double term = -std::exp(e);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    out[k] = term;
+    term /= static_cast<double>(k + 1);
+  }
+}
+
+// ---- Student. log(1 + x^2) = 2 Re log(x + i), so its k-th derivative is 2 (-1)^(k-1) (k-1)! Re (x + i)^-k, with
+// roots x = cot((2j + 1) pi / (2k)).
+
+StudentCurve::StudentCurve(double degrees_of_freedom) noexcept : freedom(degrees_of_freedom) {
+  const auto root = [&](int k, std::size_t j) {
+    return std::sqrt(freedom) / std::tan((2.0 * static_cast<double>(j) + 1) * std::numbers::pi / (2 * k));
+  };
+  for (std::size_t j = 0; j < critical_third_.size(); ++j) critical_third_[j] = root(4, j);
+  for (std::size_t j = 0; j < critical_fourth_.size(); ++j) critical_fourth_[j] = root(5, j);
+}
+
+void StudentCurve::taylor(double e, Taylor& out) const noexcept {
+  const double root = std::sqrt(freedom);
+  const std::complex<double> step = -1.0 / (std::complex<double>(e / root, 1) * root);
+  std::complex<double> power = 1;
+  out[0] = 0;
+  for (std::size_t k = 1; k < out.size(); ++k) {
+    power *= step;
+    out[k] = (freedom + 1) * power.real() / static_cast<double>(k);
+  }
+}
+double StudentCurve::linear(double e) const noexcept { return -(freedom + 1) * e / (freedom + e * e); }
+double StudentCurve::quadratic(double e) const noexcept {
+  const double q = freedom + e * e;
+  return -0.5 * (freedom + 1) * (freedom - e * e) / (q * q);
+}
+double StudentCurve::difference(double e, double t) const noexcept {
+  return -0.5 * (freedom + 1) * std::log1p(t * (2 * e + t) / (freedom + e * e));
+}
+double StudentCurve::derivative(int k, double e) const noexcept {
+  Taylor out;
+  taylor(e, out);
+  return k == 3 ? 6 * out[3] : 24 * out[4];
+}
+std::span<const double> StudentCurve::critical(int k) const noexcept {
+  if (k == 3) return critical_third_;
+  return critical_fourth_;
+}
+
+}  // namespace mlo
