@@ -1,39 +1,64 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "data.hpp"
 
-#include <array>
 #include <cmath>
 
 #include "mlo/base/random.hpp"
+#include "mlo/data/csv.hpp"
 #include "mlo/data/formula.hpp"
 #include "mlo/data/table.hpp"
 
 namespace mlo::bench {
+namespace {
 
-Glm<Logistic> logistic(std::size_t rows, std::size_t dim) {
-  constexpr std::array<double, 11> beta{-0.4, -0.5, -0.07, 0.1, 0.26, -0.05, 0.13, 0.57, 0.02, 0.55, 0.29};
+Glm<Logistic> model_of(Design design, double prior_sd) {
+  GlmPriors priors;
+  priors.coefficients.assign(design.dim, Prior::normal(0, prior_sd));
+  return {std::move(design), {}, std::move(priors)};
+}
+
+}  // namespace
+
+Glm<Logistic> logistic(const Recipe& recipe) {
   Table table;
   table.file = "bench";
-  table.rows = rows;
-  for (std::size_t j = 0; j < dim; ++j)
-    table.columns.push_back({j == 0 ? "y" : "x" + std::to_string(j), std::vector<double>(rows)});
+  table.rows = recipe.rows;
   std::vector<std::string> header;
-  for (const Column& column : table.columns) header.push_back(column.name);
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::size_t j = 0; j <= recipe.columns.size(); ++j) {
+    header.push_back(j == 0 ? "y" : "x" + std::to_string(j));
+    table.columns.push_back({header.back(), std::vector<double>(recipe.rows)});
+  }
+  for (std::size_t i = 0; i < recipe.rows; ++i) {
     Stream stream({.seed = 7, .chain = 0, .purpose = Purpose::simulate, .iteration = i});
-    double eta = beta[0], last = 0;
-    for (std::size_t j = 1; j < dim; ++j) {
-      const double z = normal(stream);
-      last = j == 1 ? z : 0.5 * last + std::sqrt(0.75) * z;
-      table.columns[j].values[i] = last;
-      eta += beta[j % beta.size()] * last;
+    double eta = recipe.intercept.value_or(0), last = 0;
+    for (std::size_t j = 0; j < recipe.columns.size(); ++j) {
+      const double z = normal(stream), rho = j == 0 ? 0 : recipe.correlation;
+      last = rho * last + std::sqrt(1 - rho * rho) * z;
+      table.columns[j + 1].values[i] = last;
+      eta += recipe.columns[j] * last;
     }
     table.columns[0].values[i] = uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
   }
-  Design design = build_design(parse_formula("y ~ .", header), std::move(table), {});
-  GlmPriors priors;
-  priors.coefficients.assign(design.dim, Prior::normal(0, 2.5));
-  return {std::move(design), {}, std::move(priors)};
+  const char* formula = recipe.intercept ? "y ~ ." : "y ~ . - 1";
+  return model_of(build_design(parse_formula(formula, header), std::move(table), {}), recipe.prior_sd);
+}
+
+Recipe d2(std::size_t rows) {
+  return {.rows = rows,
+          .columns = {-0.5, -0.07, 0.1, 0.26, -0.05, 0.13, 0.57, 0.02, 0.55, 0.29},
+          .intercept = -2.3,
+          .correlation = 0.5,
+          .prior_sd = std::sqrt(10.0)};
+}
+
+Glm<Logistic> covertype(const std::string& file) {
+  CsvReader reader(file);
+  const Formula formula = parse_formula(
+      "(Cover_Type == 2) ~ Elevation + Aspect + Slope + Horizontal_Distance_To_Hydrology + "
+      "Vertical_Distance_To_Hydrology + Horizontal_Distance_To_Roadways + Hillshade_9am + Hillshade_Noon + "
+      "Hillshade_3pm + Horizontal_Distance_To_Fire_Points",
+      reader.header());
+  return model_of(build_design(formula, reader.read(formula.columns()), {.scale = Scale::sd}), 10);
 }
 
 }  // namespace mlo::bench

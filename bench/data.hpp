@@ -1,16 +1,32 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The benchmarks' data: Covertype-sized logistic regression, the same in every program.
+// The benchmarks' data: logistic regressions, the same in every program.
 #pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "mlo/model/glm.hpp"
 
 namespace mlo::bench {
 
-// Intercept and p - 1 columns with AR(1) correlation 0.5; coefficients like those of Covertype. Built as a
-// design directly: the cost of making it is not what is measured.
-Glm<Logistic> logistic(std::size_t rows, std::size_t dim);
+struct Recipe {
+  std::size_t rows = 0;
+  std::vector<double> columns;            // their coefficients
+  std::optional<double> intercept = 0.0;  // none: no intercept
+  double correlation = 0;                 // of neighbouring columns: AR(1)
+  double prior_sd = 2.5;
+};
 
+// Standard normal columns. Built as a design directly: the cost of making it is not what is measured.
+Glm<Logistic> logistic(const Recipe& recipe);
+
+// D2: Covertype-sized, intercept and ten correlated columns, coefficients like those of Covertype.
+Recipe d2(std::size_t rows = 581'012);
 inline constexpr std::size_t covertype_rows = 581'012;
 inline constexpr std::size_t covertype_dim = 11;
+
+// Covertype itself: type 2 against the ten numeric columns, divided by their sds.
+Glm<Logistic> covertype(const std::string& file);
 
 }  // namespace mlo::bench

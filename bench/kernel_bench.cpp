@@ -15,7 +15,7 @@ namespace mlo::bench {
 namespace {
 
 struct Fixture {
-  Glm<Logistic> model = logistic(covertype_rows, covertype_dim);
+  Glm<Logistic> model = logistic(d2());
   ThreadPool pool{1};
   Mode mode = find_mode(model, pool);
   std::shared_ptr<const WeightedRows> rows = std::make_shared<const WeightedRows>(

@@ -10,7 +10,7 @@ namespace mlo::bench {
 namespace {
 
 const Glm<Logistic>& covertype() {
-  static const Glm<Logistic> model = logistic(covertype_rows, covertype_dim);
+  static const Glm<Logistic> model = logistic(d2());
   return model;
 }
 

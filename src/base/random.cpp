@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/base/random.hpp"
 
+#include <algorithm>
 #include <boost/random/exponential_distribution.hpp>
 #include <boost/random/normal_distribution.hpp>
 #include <boost/random/poisson_distribution.hpp>
@@ -37,6 +38,22 @@ void philox_blocks(const r123::Philox4x64::ctr_type& first, const r123::Philox4x
   }
 }
 
+// Words made beforehand, then the stream they came from.
+class WordsThenStream {
+ public:
+  using result_type = std::uint64_t;
+  WordsThenStream(const std::uint64_t* next, const std::uint64_t* end, Stream& stream)
+      : next_(next), end_(end), stream_(&stream) {}
+  static constexpr result_type min() noexcept { return Stream::min(); }
+  static constexpr result_type max() noexcept { return Stream::max(); }
+  result_type operator()() noexcept { return next_ != end_ ? *next_++ : (*stream_)(); }
+
+ private:
+  const std::uint64_t* next_;
+  const std::uint64_t* end_;
+  Stream* stream_;
+};
+
 }  // namespace
 
 void Stream::fill(std::span<std::uint64_t> words) noexcept {
@@ -46,7 +63,12 @@ void Stream::fill(std::span<std::uint64_t> words) noexcept {
   philox_blocks(counter_, key_, blocks, words.data() + i);
   counter_[0] += blocks;
   i += 4 * blocks;
-  for (; i < words.size(); ++i) words[i] = (*this)();
+  if (i < words.size()) {
+    philox_blocks(counter_, key_, 1, block_.data());
+    ++counter_[0];
+    next_ = 0;
+    for (; i < words.size(); ++i) words[i] = block_[next_++];
+  }
 }
 
 // Boost's distributions made afresh each call: their ziggurats keep no state, so a draw depends on the
@@ -54,7 +76,17 @@ void Stream::fill(std::span<std::uint64_t> words) noexcept {
 double normal(Stream& stream) noexcept { return boost::random::normal_distribution<double>()(stream); }
 
 void normals(Stream& stream, std::span<double> out) noexcept {
-  for (double& z : out) z = boost::random::normal_distribution<double>()(stream);
+  // One word a draw nearly always, so that many words are made at once: blocks of a counter-based generator
+  // do not wait for each other. The few draws that need more get the words after these.
+  constexpr std::size_t chunk = 32;
+  std::array<std::uint64_t, chunk> words;
+  for (std::size_t first = 0; first < out.size(); first += chunk) {
+    const std::size_t count = std::min(chunk, out.size() - first);
+    stream.fill({words.data(), count});
+    WordsThenStream source(words.data(), words.data() + count, stream);
+    for (std::size_t k = 0; k < count; ++k)
+      out[first + k] = boost::random::normal_distribution<double>()(source);
+  }
 }
 
 double exponential(Stream& stream) noexcept {

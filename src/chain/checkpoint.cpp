@@ -11,7 +11,7 @@
 namespace mlo {
 namespace {
 
-constexpr std::string_view magic = "mlo-checkpoint-1";
+constexpr std::string_view magic = "mlo-checkpoint-2";
 
 std::uint64_t hash(std::string_view bytes) {  // FNV-1a
   std::uint64_t h = 0xcbf29ce484222325;
@@ -83,6 +83,9 @@ void transfer(Archive& archive, Record& record) {
   archive(account.not_finite);
   archive(account.rows_read);
   archive(account.noise_sd_sum);
+  archive(account.bound_violations);
+  archive(account.audited);
+  archive(account.audit_error);
   archive(account.rows_sample);
   archive(account.rows_stride);
 }

@@ -18,6 +18,11 @@ void ChainAccount::count(const StepInfo& info) {
   not_finite += info.finite ? 0 : 1;
   rows_read += info.rows_read;
   if (info.finite) noise_sd_sum += info.noise_sd;
+  bound_violations += info.bound_violations;
+  if (info.audited) {
+    ++audited;
+    audit_error = std::max(audit_error, info.audit_error);
+  }
 }
 
 std::vector<double> ChainRecord::parameter(std::size_t j) const {

@@ -8,22 +8,23 @@ namespace mlo {
 WhiteProposal::WhiteProposal(std::size_t dim, const Options& options) noexcept
     : options_(options), walk_scale_(2.38 / std::sqrt(static_cast<double>(dim))) {
   if (options.kind == Kind::random_walk) {
-    walk_share_ = 1;
+    walk_every_ = 1;
     if (options.step) walk_scale_ = *options.step;
     frozen_ = true;
   } else if (options.step) {
     step_ = *options.step;
-    frozen_ = true;  // nothing to learn but the share, which stays
+    frozen_ = true;  // nothing to learn
   }
 }
 
-bool WhiteProposal::propose(Stream& stream, std::span<const double> v, std::span<double> out) noexcept {
+bool WhiteProposal::propose(Stream& stream, std::uint64_t iteration, std::span<const double> v,
+                            std::span<double> out) noexcept {
   const bool walk_only = options_.kind == Kind::random_walk;
-  walked_ = walk_only || uniform(stream) < walk_share_;
+  walked_ = iteration % walk_every_ == 0;
   normals(stream, out);
   if (walked_) {
-    // A log-normal length: from a tenth of the usual step to ten times it.
-    const double scale = walk_only ? walk_scale_ : walk_scale_ * std::exp(normal(stream));
+    // From an eighth of the usual step to twice it. No further: a longer step ends where no bound holds.
+    const double scale = walk_only ? walk_scale_ : walk_scale_ * std::exp2(4 * uniform(stream) - 3);
     for (std::size_t j = 0; j < out.size(); ++j) out[j] = v[j] + scale * out[j];
     return true;
   }
@@ -61,18 +62,19 @@ void WhiteProposal::freeze() noexcept {
     if (worth <= best) continue;
     best = worth;
     step_ = grid[k];
-    walk_share_ = std::clamp(1 - acceptance, 0.02, 0.2);
+    walk_every_ = static_cast<std::uint64_t>(1 / std::clamp(1 - acceptance, 0.02, 0.2));
   }
 }
 
 void WhiteProposal::save(std::vector<double>& out) const {
-  out.insert(out.end(), {step_, walk_share_, frozen_ ? 1.0 : 0.0, static_cast<double>(learnt_)});
+  out.insert(out.end(),
+             {step_, static_cast<double>(walk_every_), frozen_ ? 1.0 : 0.0, static_cast<double>(learnt_)});
   for (const Tally& tally : tallies_) out.insert(out.end(), {tally.steps, tally.accepted, tally.rows});
 }
 
 void WhiteProposal::load(std::span<const double>& in) {
   step_ = in[0];
-  walk_share_ = in[1];
+  walk_every_ = static_cast<std::uint64_t>(in[1]);
   frozen_ = in[2] != 0;
   learnt_ = static_cast<std::uint64_t>(in[3]);
   in = in.subspan(4);

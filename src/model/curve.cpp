@@ -19,28 +19,21 @@ double sigmoid_of(double x) {
 // ---- softplus. s = sigmoid(x), a = s(1-s), b = 1-2s: f'' = -a, f''' = -ab, f'''' = -a(1-6a), f^(5) =
 // -ab(1-12a).
 
-// Coefficients from s' = s - s^2. The remainder at (e, t) is that at (-e, -t), so e <= 0 can be had, where s
-// is small and nothing cancels.
+// Every derivative is a polynomial in a, times b for the odd ones.
 void SoftplusCurve::taylor(double e, Taylor& out) const noexcept {
-  std::array<double, taylor_count> s{};
-  s[0] = sigmoid_of(-std::abs(e));
-  for (std::size_t k = 0; k + 1 < s.size(); ++k) {
-    double next = s[k];
-    for (std::size_t j = 0; j <= k; ++j) next -= s[j] * s[k - j];
-    s[k + 1] = next / static_cast<double>(k + 1);
-  }
-  double sign = -1;
-  for (std::size_t k = 1; k < out.size(); ++k) {
-    sign = e > 0 ? -sign : -1;  // (-1)^k for the mirrored row
-    out[k] = sign * s[k - 1] / static_cast<double>(k);
-  }
-  out[0] = 0;
+  const double z = std::exp(-std::abs(e));
+  const double a = z / ((1 + z) * (1 + z));
+  const double b = std::copysign((1 - z) / (1 + z), -e);
+  out[3] = -a * b / 6;
+  out[4] = -a * (1 - 6 * a) / 24;
+  out[5] = -a * b * (1 - 12 * a) / 120;
+  out[6] = -a * (1 + a * (-30 + a * 120)) / 720;
+  out[7] = -a * b * (1 + a * (-60 + a * 360)) / 5040;
+  out[8] = -a * (1 + a * (-126 + a * (1680 - a * 5040))) / 40320;
 }
 
 double SoftplusCurve::linear(double e) const noexcept { return -sigmoid_of(e); }
-double SoftplusCurve::quadratic(double e) const noexcept {
-  return -0.5 * sigmoid_of(e) * sigmoid_of(-e);
-}
+double SoftplusCurve::quadratic(double e) const noexcept { return -0.5 * sigmoid_of(e) * sigmoid_of(-e); }
 
 double SoftplusCurve::difference(double e, double t) const noexcept {
   // log(1 + e^(e+t)) - log(1 + e^e) = log1p(s expm1(t)); mirrored where s is close to 1.
@@ -59,7 +52,8 @@ double SoftplusCurve::derivative(int k, double e) const noexcept {
 
 std::span<const double> SoftplusCurve::critical(int k) const noexcept {
   // f''''= 0 where a = 1/6; f^(5) = 0 where b = 0 or a = 1/12.
-  static const double sixth = 2 * std::atanh(std::sqrt(1.0 / 3)), twelfth = 2 * std::atanh(std::sqrt(2.0 / 3));
+  static const double sixth = 2 * std::atanh(std::sqrt(1.0 / 3)),
+                      twelfth = 2 * std::atanh(std::sqrt(2.0 / 3));
   static const std::array<double, 2> third{-sixth, sixth};
   static const std::array<double, 3> fourth{-twelfth, 0, twelfth};
   if (k == 3) return third;
@@ -158,8 +152,8 @@ void ExpCurve::taylor(double e, Taylor& out) const noexcept {
   }
 }
 
-// ---- Student. log(1 + x^2) = 2 Re log(x + i), so its k-th derivative is 2 (-1)^(k-1) (k-1)! Re (x + i)^-k, with
-// roots x = cot((2j + 1) pi / (2k)).
+// ---- Student. log(1 + x^2) = 2 Re log(x + i), so its k-th derivative is 2 (-1)^(k-1) (k-1)! Re (x + i)^-k,
+// with roots x = cot((2j + 1) pi / (2k)).
 
 StudentCurve::StudentCurve(double degrees_of_freedom) noexcept : freedom(degrees_of_freedom) {
   const auto root = [&](int k, std::size_t j) {

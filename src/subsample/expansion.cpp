@@ -16,8 +16,7 @@ double spread(double cosine) {
 
 double pair_bound(int order, const PairGeometry& g) noexcept {
   const double from3 = g.from * g.from * g.from, to3 = g.to * g.to * g.to;
-  if (order == 3)
-    return std::min(g.step * (from3 + to3) / 12, (from3 * g.from + to3 * g.to) / 24);
+  if (order == 3) return std::min(g.step * (from3 + to3) / 12, (from3 * g.from + to3 * g.to) / 24);
   const double ends = (from3 + to3) / 6;
   // spread() is at least 0.38 for every cosine: where even that does not help, it need not be computed.
   const double plain = g.step * (g.from * g.from + g.to * g.to) / 4;
@@ -65,34 +64,32 @@ CubicForm sum_cubic(const WhiteRows& rows, const std::vector<float>& third, Thre
   for (Index j = 0; j < p; ++j) zero.slices.emplace_back(Eigen::MatrixXd::Zero(p - j, p - j));
   constexpr std::size_t chunks = 16;
   const std::size_t chunk = (rows.size() + chunks - 1) / chunks;
-  const Tensor tensor =
-      block_sum(pool, rows.size(), chunk, zero, [&](std::size_t first, std::size_t count) {
-        Tensor part = zero;
-        // Few enough rows that sums in floats are good to 1e-6 and all fits into the second-level cache.
-        constexpr std::size_t block = 256;
-        Matrix weighted;
-        std::vector<Matrix> sums;
-        for (Index j = 0; j < p; ++j) sums.emplace_back(p - j, p - j);
-        for (std::size_t at = first; at < first + count; at += block) {
-          const auto size = static_cast<Index>(std::min(block, first + count - at));
-          const Eigen::Map<const Matrix, 0, Eigen::OuterStride<>> w(
-              rows.record(at), p, size, Eigen::OuterStride<>(static_cast<Index>(rows.stride())));
-          const Eigen::Map<const Eigen::RowVectorXf> f(third.data() + at, size);
-          for (Index j = 0; j < p; ++j) {
-            const auto tail = w.bottomRows(p - j);
-            weighted = tail.array().rowwise() * (f.array() * w.row(j).array());
-            Matrix& sum = sums[static_cast<std::size_t>(j)];
-            sum.setZero();
-            sum.template triangularView<Eigen::Lower>() += weighted * tail.transpose();
-            part.slices[static_cast<std::size_t>(j)] += sum.cast<double>();
-          }
-        }
-        return part;
-      });
+  const Tensor tensor = block_sum(pool, rows.size(), chunk, zero, [&](std::size_t first, std::size_t count) {
+    Tensor part = zero;
+    // Few enough rows that sums in floats are good to 1e-6 and all fits into the second-level cache.
+    constexpr std::size_t block = 256;
+    Matrix weighted;
+    std::vector<Matrix> sums;
+    for (Index j = 0; j < p; ++j) sums.emplace_back(p - j, p - j);
+    for (std::size_t at = first; at < first + count; at += block) {
+      const auto size = static_cast<Index>(std::min(block, first + count - at));
+      const Eigen::Map<const Matrix, 0, Eigen::OuterStride<>> w(
+          rows.record(at), p, size, Eigen::OuterStride<>(static_cast<Index>(rows.stride())));
+      const Eigen::Map<const Eigen::RowVectorXf> f(third.data() + at, size);
+      for (Index j = 0; j < p; ++j) {
+        const auto tail = w.bottomRows(p - j);
+        weighted = tail.array().rowwise() * (f.array() * w.row(j).array());
+        Matrix& sum = sums[static_cast<std::size_t>(j)];
+        sum.setZero();
+        sum.template triangularView<Eigen::Lower>() += weighted * tail.transpose();
+        part.slices[static_cast<std::size_t>(j)] += sum.cast<double>();
+      }
+    }
+    return part;
+  });
   return {rows.dim(), [&](std::size_t j, std::size_t k, std::size_t l) {
             const double multiplicity = j == k && k == l ? 1 : j == k || k == l ? 3 : 6;
-            return multiplicity / 6 *
-                   tensor.slices[j](static_cast<Index>(l - j), static_cast<Index>(k - j));
+            return multiplicity / 6 * tensor.slices[j](static_cast<Index>(l - j), static_cast<Index>(k - j));
           }};
 }
 

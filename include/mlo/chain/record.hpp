@@ -21,6 +21,9 @@ struct ChainAccount {
   std::uint64_t not_finite = 0;
   std::uint64_t rows_read = 0;
   double noise_sd_sum = 0;
+  std::uint64_t bound_violations = 0;
+  std::uint64_t audited = 0;
+  double audit_error = 0;  // the largest
 
   // Rows read of every `stride`-th step, for the median; halved whenever it is full.
   std::vector<std::uint64_t> rows_sample;
@@ -29,8 +32,8 @@ struct ChainAccount {
   void count(const StepInfo& info);
 };
 
-struct ChainRecord {
-  std::uint64_t iteration = 0;  // steps made, warm-up included
+struct alignas(64) ChainRecord {  // chains side by side do not share a cache line
+  std::uint64_t iteration = 0;    // steps made, warm-up included
   ChainState state;
   std::vector<double> kernel;  // what Kernel::save wrote
   std::size_t dim = 0;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,8 +31,8 @@ struct ChainOptions {
 struct RunControl {
   std::atomic<bool> stop{false};  // set: the chains end after their current step and keep what they have
   const std::atomic<bool>* interrupt =
-      nullptr;  // the same, owned by the front end (a signal handler sets it)
-  struct Chain {
+      nullptr;                // the same, owned by the front end (a signal handler sets it)
+  struct alignas(64) Chain {  // a cache line each: they are written every step, by different threads
     std::atomic<std::uint64_t> steps{0}, accepted{0};
   };
   std::vector<Chain> chains;
@@ -62,13 +63,21 @@ void run_chain(K& kernel, ChainRecord& record, std::size_t chain, const ChainOpt
     if (checkpoint.save) checkpoint.save(chain, record);
   };
   auto last_save = std::chrono::steady_clock::now();
-  while (record.iteration < options.steps() && !control.stopped()) {
+  std::uint64_t accepted = 0;
+  const std::uint64_t steps = options.steps();
+  // Room for all draws, up to a size that is no burden if the run ends early.
+  const std::size_t room = std::min<std::size_t>(options.draws, 1'000'000);
+  record.log_posteriors.reserve(room);
+  record.draws.reserve(room * record.dim);
+  while (record.iteration < steps && !control.stopped()) {
     if (record.iteration == options.warmup) kernel.freeze();
     const StepInfo info =
         kernel.step(record.state, {.seed = options.seed, .chain = chain, .iteration = record.iteration});
     ++record.iteration;
+    // Plain stores: only this thread writes them, and a step may take less time than a locked addition.
     progress.steps.store(record.iteration, std::memory_order_relaxed);
-    if (info.accepted) progress.accepted.fetch_add(1, std::memory_order_relaxed);
+    accepted += info.accepted ? 1 : 0;
+    progress.accepted.store(accepted, std::memory_order_relaxed);
     if (record.iteration > options.warmup) {
       record.account.count(info);
       if ((record.iteration - options.warmup) % options.thin == 0) emit(record);
@@ -103,7 +112,10 @@ void run_chains(const M& model, std::size_t threads, const ChainOptions& options
     record.draws.resize(at + record.dim);
     const Params theta = params(record.state.theta);
     model.to_user(theta, {record.draws.data() + at, record.dim});
-    record.log_posteriors.push_back(record.state.log_likelihood + model.log_prior(theta));
+    // NaN where the kernel does not know the likelihood: then the prior need not be evaluated.
+    const double likelihood = record.state.log_likelihood;
+    record.log_posteriors.push_back(std::isnan(likelihood) ? likelihood
+                                                           : likelihood + model.log_prior(theta));
   };
   chains_pool.run(options.chains, [&](std::size_t chain) {
     ChainRecord& record = records[chain];

@@ -1,10 +1,10 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Metropolis-Hastings that leaves the posterior itself invariant and reads about one row a step. METHODS 6; after
-// Prado, Nemeth & Sherlock 2024 (MH-SS) and Cornish et al. 2019 (SMH).
+// Metropolis-Hastings that leaves the posterior itself invariant and reads about one row a step. METHODS 6;
+// after Prado, Nemeth & Sherlock 2024 (MH-SS) and Cornish et al. 2019 (SMH).
 //   stage 1: accept with the ratio of the prior, the proposal and the Taylor polynomial: no row is read;
 //   stage 2: a Poisson number of rows, drawn in proportion to their bounds, decides about the remainders.
-// Both stages satisfy detailed balance, so their product does. Where the bounds promise no gain, or do not hold
-// (far out), a step looks at all rows instead; the switch depends on the pair of points symmetrically.
+// Both stages satisfy detailed balance, so their product does. Where the bounds promise no gain, or do not
+// hold (far out), a step looks at all rows instead; the switch depends on the pair of points symmetrically.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ enum class Thinning {
 };
 
 struct ExactOptions {
-  WhiteProposal::Options proposal;
+  WhiteProposal::Options proposal = {};
   Thinning thinning = Thinning::balanced;
   double audit_share = 0;  // of the steps, compared with all rows
 };
@@ -63,17 +63,17 @@ class ExactKernel {
     }
     StepInfo info;
     Stream stream = id.stream(Purpose::proposal);
-    const bool walk = proposal_.propose(stream, here_.v, there_.v);
+    const bool walk = proposal_.propose(stream, id.iteration, here_.v, there_.v);
     const double tilt = evaluate(there_);
     info.log_ratio = tilt - here_.tilt;
     if (walk) info.log_ratio += 0.5 * (here_.square - there_.square);
     info.finite = !std::isnan(info.log_ratio) && tilt > -std::numeric_limits<double>::infinity();
     if (info.finite) {
-      const PairGeometry pair = geometry();
-      const double mean = factor(pair) * expansion_->total_bound * pair_bound(expansion_->order, pair);
-      if (options_.audit_share > 0 && uniform(stream) < options_.audit_share) audit(pair, info);
-      if (mean < static_cast<double>(model_->rows())) {
-        thinned(stream, pair, mean, info);
+      const double scale = factor() * expansion_->total_bound;
+      const double most = scale * loose_pair_bound(expansion_->order, here_.square, there_.square);
+      if (options_.audit_share > 0 && uniform(stream) < options_.audit_share) audit(info);
+      if (most < static_cast<double>(model_->rows())) {
+        thinned(stream, scale, most, info);
       } else {
         all_rows(state, stream, walk, info);
       }
@@ -109,7 +109,7 @@ class ExactKernel {
   struct Point {
     std::vector<double> v;
     std::vector<float> padded;  // v as floats, zeros after it: what rows are multiplied with
-    double square = 0, length = 0;
+    double square = 0;          // |v|^2
     // The log posterior by the Taylor polynomial, relative to N(0, I): 0 if the Laplace fit were exact.
     double tilt = 0;
     Point(std::size_t dim, std::size_t stride) : v(dim), padded(stride, 0.0F) {}
@@ -137,10 +137,10 @@ class ExactKernel {
       point.padded[j] = static_cast<float>(point.v[j]);
     }
     point.square = square;
-    point.length = std::sqrt(square);
     double tilt = 0;
     if (quadratic_prior_) {
-      for (std::size_t j = 0; j < p; ++j) tilt += posterior_gradient_[static_cast<Eigen::Index>(j)] * point.v[j];
+      for (std::size_t j = 0; j < p; ++j)
+        tilt += posterior_gradient_[static_cast<Eigen::Index>(j)] * point.v[j];
     } else {
       const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), static_cast<Eigen::Index>(p));
       unwhiten(point.v, theta_);
@@ -166,20 +166,22 @@ class ExactKernel {
     double dot = 0;
     for (std::size_t j = 0; j < here_.v.size(); ++j) dot += here_.v[j] * there_.v[j];
     const double step = std::sqrt(std::max(0.0, here_.square + there_.square - 2 * dot));
-    return {here_.length, there_.length, step, dot - here_.square, there_.square - dot};
+    return {std::sqrt(here_.square), std::sqrt(there_.square), step, dot - here_.square, there_.square - dot};
   }
 
   // What the bounds of the innermost shell are to be multiplied with.
-  [[nodiscard]] double factor(const PairGeometry& pair) const noexcept {
-    const double radius = std::max(pair.from, pair.to);
+  [[nodiscard]] double factor() const noexcept {
+    const double square = std::max(here_.square, there_.square);
     for (const Shell& shell : expansion_->shells)
-      if (radius <= shell.radius) return shell.factor;
+      if (square <= shell.radius * shell.radius) return shell.factor;
     return std::numeric_limits<double>::infinity();
   }
 
-  // log u < log_ratio without a logarithm or a random number where the answer is known.
+  // u < exp(log_ratio), without the random number or the exponential where the answer is known: e^x >= 1 + x.
   static bool accepts(Stream& stream, double log_ratio) noexcept {
-    return log_ratio >= 0 || uniform(stream) < std::exp(log_ratio);
+    if (log_ratio >= 0) return true;
+    const double u = uniform(stream);
+    return u < 1 + log_ratio || u < std::exp(log_ratio);
   }
 
   void all_rows(const ChainState& state, Stream& stream, bool walk, StepInfo& info) {
@@ -198,28 +200,32 @@ class ExactKernel {
     info.accepted = info.finite && accepts(stream, info.log_ratio);
   }
 
-  void thinned(Stream& stream, const PairGeometry& pair, double mean, StepInfo& info) {
+  // `most` bounds the mean number of rows from above at no cost; the tighter bound is worth computing only if
+  // even a row by the looser one would have come.
+  void thinned(Stream& stream, double scale, double most, StepInfo& info) {
     if (!accepts(stream, info.log_ratio)) return;
-    const std::uint64_t count = rows_to_read(stream, mean);
     info.accepted = true;
+    const double first = most <= few ? exponential(stream) : 0;
+    if (first >= most) return;
+    const double mean = std::min(most, scale * pair_bound(expansion_->order, geometry()));
+    const std::uint64_t count = most <= few ? arrivals(stream, first, mean) : poisson(stream, mean);
     if (count == 0) return;
     const double unit = mean / expansion_->total_bound;  // factor * M
-    info.accepted = expansion_->order == 2 ? survives<2>(stream, pair, unit, count, info)
-                                           : survives<3>(stream, pair, unit, count, info);
+    info.accepted = expansion_->order == 2 ? survives<2>(stream, unit, count, info)
+                                           : survives<3>(stream, unit, count, info);
   }
 
-  static std::uint64_t rows_to_read(Stream& stream, double mean) {
-    constexpr double few = 12;  // up to here, counting exponential gaps is faster
-    if (mean > few) return poisson(stream, mean);
+  static constexpr double few =
+      12;  // rows, up to which counting exponential gaps is the faster way to a Poisson
+  static std::uint64_t arrivals(Stream& stream, double first, double mean) noexcept {
     std::uint64_t count = 0;
-    for (double at = exponential(stream); at < mean; at += exponential(stream)) ++count;
+    for (double at = first; at < mean; at += exponential(stream)) ++count;
     return count;
   }
 
   // Stage 2: whether the move survives the remainders of `count` rows.
   template <int order>
-  bool survives(Stream& stream, const PairGeometry& /*pair*/, double unit, std::uint64_t count,
-                StepInfo& info) {
+  bool survives(Stream& stream, double unit, std::uint64_t count, StepInfo& info) {
     const Expansion<C>& x = *expansion_;
     double log_ratio = 0;
     bool alive = true;
@@ -260,14 +266,15 @@ class ExactKernel {
   template <int order>
   [[nodiscard]] double change(RowId i, double from, double to) const noexcept {
     const WhiteRows& rows = expansion_->rows;
-    const RemainderAt<order, C> remainder(expansion_->curve, rows.e(i), std::max(std::abs(from), std::abs(to)));
+    const RemainderAt<order, C> remainder(expansion_->curve, rows.e(i),
+                                          std::max(std::abs(from), std::abs(to)));
     return rows.scale(i) * (remainder(to) - remainder(from));
   }
 
   // Every row's bound, and the sum of polynomial and remainders against the model's own log-likelihood.
-  void audit(const PairGeometry& pair, StepInfo& info) {
+  void audit(StepInfo& info) {
     const Expansion<C>& x = *expansion_;
-    const double unit = factor(pair) * pair_bound(x.order, pair);
+    const double unit = factor() * pair_bound(x.order, geometry());
     struct Sums {
       double change = 0;
       std::uint64_t violations = 0;
@@ -277,27 +284,27 @@ class ExactKernel {
         return *this;
       }
     };
-    const Sums sums = block_sum(*pool_, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
-      std::array<RowId, batch> ids;
-      std::array<float, batch> from, to;
-      for (std::size_t k = 0; k < count; ++k) ids[k] = static_cast<RowId>(first + k);
-      x.rows.dots({ids.data(), count}, here_.padded.data(), there_.padded.data(), from.data(), to.data());
-      Sums part;
-      for (std::size_t k = 0; k < count; ++k) {
-        const double a = static_cast<double>(from[k]), b = static_cast<double>(to[k]);
-        const double r = x.order == 2 ? change<2>(ids[k], a, b) : change<3>(ids[k], a, b);
-        part.change += r;
-        if (std::isfinite(unit) && std::abs(r) > x.rows.bound(ids[k]) * unit) ++part.violations;
-      }
-      return part;
-    });
+    const Sums sums =
+        block_sum(*pool_, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
+          std::array<RowId, batch> ids;
+          std::array<float, batch> from, to;
+          for (std::size_t k = 0; k < count; ++k) ids[k] = static_cast<RowId>(first + k);
+          x.rows.dots({ids.data(), count}, here_.padded.data(), there_.padded.data(), from.data(), to.data());
+          Sums part;
+          for (std::size_t k = 0; k < count; ++k) {
+            const double a = static_cast<double>(from[k]), b = static_cast<double>(to[k]);
+            const double r = x.order == 2 ? change<2>(ids[k], a, b) : change<3>(ids[k], a, b);
+            part.change += r;
+            if (std::isfinite(unit) && std::abs(r) > x.rows.bound(ids[k]) * unit) ++part.violations;
+          }
+          return part;
+        });
     Eigen::VectorXd from(static_cast<Eigen::Index>(model_->dim())), to(from.size());
     unwhiten(here_.v, from);
     unwhiten(there_.v, to);
     const double direct = log_likelihood(*model_, *pool_, params(to)) + model_->log_prior(params(to)) -
                           log_likelihood(*model_, *pool_, params(from)) - model_->log_prior(params(from));
-    const double pieces =
-        there_.tilt - here_.tilt + 0.5 * (here_.square - there_.square) + sums.change;
+    const double pieces = there_.tilt - here_.tilt + 0.5 * (here_.square - there_.square) + sums.change;
     info.audited = true;
     info.audit_error = std::abs(direct - pieces);
     info.bound_violations += sums.violations;

@@ -37,10 +37,12 @@ struct StepInfo {
   bool finite = true;  // false: the proposal had no finite density; rejected and counted
   std::uint64_t rows_read = 0;
   double log_ratio = 0;  // (an estimate of) the log acceptance ratio
-  double noise_sd = 0;   // standard deviation of that estimate; 0 when all rows were read, or the test is exact
-  std::uint64_t bound_violations = 0;  // rows whose bound did not hold; a method is exact only if there are none
-  bool audited = false;                // the step's ingredients were compared with all rows
-  double audit_error = 0;              // and differed by this much, in the log ratio
+  double noise_sd =
+      0;  // standard deviation of that estimate; 0 when all rows were read, or the test is exact
+  std::uint64_t bound_violations =
+      0;                   // rows whose bound did not hold; a method is exact only if there are none
+  bool audited = false;    // the step's ingredients were compared with all rows
+  double audit_error = 0;  // and differed by this much, in the log ratio
 };
 
 // Law: a step depends on the state, the step's id and what save() saves, and on nothing else.

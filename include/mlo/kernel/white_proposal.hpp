@@ -13,28 +13,30 @@
 
 namespace mlo {
 
-// laplace: preconditioned Crank-Nicolson, v' = sqrt(1 - b^2) v + b z. Warm-up tries several b in turn and keeps
-// the one with the most effective draws for its cost; b = 1, an independent draw, wherever the posterior is
-// near its Laplace fit. A share of the steps are symmetric walks with a heavy-tailed length instead: where a
-// tail is heavier than the fit's, Crank-Nicolson steps would stay stuck. The share follows the rejections seen.
-// random-walk: v' = v + s z.
+// laplace: preconditioned Crank-Nicolson, v' = sqrt(1 - b^2) v + b z. Warm-up tries several b in turn and
+// keeps the one with the most effective draws for its cost; b = 1, an independent draw, wherever the
+// posterior is near its Laplace fit. A share of the steps are symmetric walks of all lengths instead: where a
+// tail is heavier than the fit's, Crank-Nicolson steps would stay stuck. The share follows the rejections
+// seen. random-walk: v' = v + s z.
 class WhiteProposal {
  public:
   enum class Kind { laplace, random_walk };
   struct Options {
     Kind kind = Kind::laplace;
-    std::optional<double> step;  // b or s, for the whole run; empty: b is tuned, s = 2.38 / sqrt(p)
-    double step_cost = 10;       // of a step without rows, in rows: what a tuned b is chosen by
+    std::optional<double> step = {};  // b or s, for the whole run; empty: b is tuned, s = 2.38 / sqrt(p)
+    double step_cost = 10;            // of a step without rows, in rows: what a tuned b is chosen by
   };
   WhiteProposal(std::size_t dim, const Options& options) noexcept;
 
-  // Writes v'; returns whether the move was a symmetric walk, whose log q ratio is 0. That of the
-  // others is |v'|^2/2 - |v|^2/2: they leave N(0, I) invariant.
-  bool propose(Stream& stream, std::span<const double> v, std::span<double> out) noexcept;
+  // Writes v'; returns whether the move was a symmetric walk, whose log q ratio is 0. That of the others is
+  // |v'|^2/2 - |v|^2/2: they leave N(0, I) invariant. Which kind a step is depends on its number alone:
+  // kernels that each leave the posterior invariant may take turns.
+  bool propose(Stream& stream, std::uint64_t iteration, std::span<const double> v,
+               std::span<double> out) noexcept;
   void learn(bool accepted, std::uint64_t rows_read) noexcept;
   void freeze() noexcept;
   [[nodiscard]] double step() const noexcept { return frozen_ ? step_ : grid[trial()]; }
-  [[nodiscard]] double walk_share() const noexcept { return walk_share_; }
+  [[nodiscard]] std::uint64_t walk_every() const noexcept { return walk_every_; }
 
   void save(std::vector<double>& out) const;
   void load(std::span<const double>& in);  // takes what it saved off the front
@@ -49,7 +51,8 @@ class WhiteProposal {
 
   Options options_;
   double walk_scale_;
-  double step_ = 1, walk_share_ = 0.1;
+  double step_ = 1;
+  std::uint64_t walk_every_ = 10;
   bool frozen_ = false, walked_ = false;
   std::uint64_t learnt_ = 0;
   std::array<Tally, grid.size()> tallies_{};

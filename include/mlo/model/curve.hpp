@@ -28,12 +28,13 @@ using Taylor = std::array<double, taylor_count>;
 template <class C>
 concept Curve = requires(const C& c, double e, double t, int k, Taylor& taylor) {
   { c.taylor(e, taylor) } -> std::same_as<void>;
-  { c.linear(e) } -> std::same_as<double>;                    // f'(e)
-  { c.quadratic(e) } -> std::same_as<double>;                 // f''(e) / 2
-  { c.difference(e, t) } -> std::same_as<double>;             // f(e + t) - f(e)
-  { c.derivative(k, e) } -> std::same_as<double>;             // f^(k)(e), k = 3, 4
+  { c.linear(e) } -> std::same_as<double>;                     // f'(e)
+  { c.quadratic(e) } -> std::same_as<double>;                  // f''(e) / 2
+  { c.difference(e, t) } -> std::same_as<double>;              // f(e + t) - f(e)
+  { c.derivative(k, e) } -> std::same_as<double>;              // f^(k)(e), k = 3, 4
   { c.critical(k) } -> std::same_as<std::span<const double>>;  // of f^(k), in any order
   { c.convergence() } -> std::same_as<double>;
+  { c.mirrored(e) } -> std::same_as<bool>;  // whether d at (e, t) is better had as d at (-e, -t), its equal
 };
 
 // f(x) = -log(1 + e^x): logistic and negative binomial.
@@ -45,6 +46,7 @@ struct SoftplusCurve {
   [[nodiscard]] double derivative(int k, double e) const noexcept;
   [[nodiscard]] std::span<const double> critical(int k) const noexcept;
   [[nodiscard]] double convergence() const noexcept { return 3.14159; }  // poles of the sigmoid at +-i pi
+  [[nodiscard]] bool mirrored(double e) const noexcept { return e > 0; }
 };
 
 // f(x) = log Phi(x): probit.
@@ -56,6 +58,7 @@ struct LogPhiCurve {
   [[nodiscard]] double derivative(int k, double e) const noexcept;
   [[nodiscard]] std::span<const double> critical(int k) const noexcept;
   [[nodiscard]] double convergence() const noexcept { return 2.81; }  // zeros of Phi at 1.92 +- 2.82 i
+  [[nodiscard]] bool mirrored(double /*e*/) const noexcept { return false; }
 };
 
 // f(x) = -e^x: poisson. Its remainder at e is e^e times that at 0, so rows carry e^e as their scale.
@@ -66,7 +69,10 @@ struct ExpCurve {
   [[nodiscard]] double difference(double e, double t) const noexcept { return -std::exp(e) * std::expm1(t); }
   [[nodiscard]] double derivative(int /*k*/, double e) const noexcept { return -std::exp(e); }
   [[nodiscard]] std::span<const double> critical(int /*k*/) const noexcept { return {}; }
-  [[nodiscard]] double convergence() const noexcept { return 10; }  // everywhere; as far as the series is good
+  [[nodiscard]] double convergence() const noexcept {
+    return 10;
+  }  // everywhere; as far as the series is good
+  [[nodiscard]] bool mirrored(double /*e*/) const noexcept { return false; }
 };
 
 // f(x) = -(freedom + 1)/2 log(1 + x^2 / freedom): Student's t, x the standardised residual.
@@ -78,7 +84,10 @@ struct StudentCurve {
   [[nodiscard]] double difference(double e, double t) const noexcept;
   [[nodiscard]] double derivative(int k, double e) const noexcept;
   [[nodiscard]] std::span<const double> critical(int k) const noexcept;
-  [[nodiscard]] double convergence() const noexcept { return std::sqrt(freedom); }  // poles at +-i sqrt(freedom)
+  [[nodiscard]] double convergence() const noexcept {
+    return std::sqrt(freedom);
+  }  // poles at +-i sqrt(freedom)
+  [[nodiscard]] bool mirrored(double /*e*/) const noexcept { return false; }
 
   // critical() has to own its points: they depend on the freedom.
   explicit StudentCurve(double degrees_of_freedom = 4) noexcept;
@@ -93,18 +102,20 @@ struct StudentCurve {
 template <int order, Curve C>
 class RemainderAt {
  public:
-  RemainderAt(const C& curve, double e, double largest) noexcept : curve_(&curve), e_(e) {
+  RemainderAt(const C& curve, double at, double largest) noexcept
+      : curve_(&curve), sign_(curve.mirrored(at) ? -1 : 1), e_(sign_ * at) {
     static_assert(order == 2 || order == 3);
     series_ = largest < 0.03 * curve.convergence();
     if (series_) {
-      curve.taylor(e, taylor_);
+      curve.taylor(e_, taylor_);
     } else {
-      linear_ = curve.linear(e);
-      quadratic_ = curve.quadratic(e);
-      if constexpr (order == 3) cubic_ = curve.derivative(3, e) / 6;
+      linear_ = curve.linear(e_);
+      quadratic_ = curve.quadratic(e_);
+      if constexpr (order == 3) cubic_ = curve.derivative(3, e_) / 6;
     }
   }
-  [[nodiscard]] double operator()(double t) const noexcept {
+  [[nodiscard]] double operator()(double step) const noexcept {
+    const double t = sign_ * step;
     if (series_) {
       double sum = taylor_[order + 5];
       for (int k = order + 4; k > order; --k) sum = sum * t + taylor_[static_cast<std::size_t>(k)];
@@ -116,7 +127,7 @@ class RemainderAt {
 
  private:
   const C* curve_;
-  double e_;
+  double sign_, e_;
   bool series_ = false;
   double linear_ = 0, quadratic_ = 0, cubic_ = 0;
   Taylor taylor_;
@@ -171,6 +182,8 @@ struct CurveOf<Poisson> {
 
 // A family that `exact` can work with.
 template <class F>
-concept BoundedRemainder = requires { typename CurveOf<F>::type; };
+concept BoundedRemainder = requires {
+  typename CurveOf<F>::type;
+};
 
 }  // namespace mlo

@@ -6,8 +6,8 @@
 // In whitened coordinates v = L'(theta - centre) and with t_i = w_i'v:
 //   log-likelihood(v) = constant + g'v - v'A v / 2 [+ cubic(v)] + sum_i d_i(t_i),
 //   |d_i(w_i'v') - d_i(w_i'v)| <= c_i * factor * M(v, v'),   M by pair_bound(),
-// for |v|, |v'| within a shell's radius. c_i = sup |f_i^(order+1)| |w_i|^(order+1), the supremum taken over the
-// innermost shell; a wider shell has a factor that covers the increase of every row.
+// for |v|, |v'| within a shell's radius. c_i = sup |f_i^(order+1)| |w_i|^(order+1), the supremum taken over
+// the innermost shell; a wider shell has a factor that covers the increase of every row.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +26,22 @@ namespace mlo {
 
 // What the bound needs to know of a pair of points: their lengths, and the cosines between each and the step.
 struct PairGeometry {
-  double from, to, step;      // |v|, |v'|, |v' - v|
-  double from_dot, to_dot;    // v'(v' - v), v''(v' - v)
+  double from, to, step;    // |v|, |v'|, |v' - v|
+  double from_dot, to_dot;  // v'(v' - v), v''(v' - v)
 };
 
 // M(v, v'), symmetric in its points; the smaller of two bounds for each order:
-//   order 2: sup over directions x of |x'delta| (x'u)^2 is convex along the segment, so the mean of its ends bounds
+//   order 2: sup over directions x of |x'delta| (x'u)^2 is convex along the segment, so the mean of its ends
+//   bounds
 //            the integral; or |v|^3/6 + |v'|^3/6, tighter for moves across the whole posterior;
 //   order 3: the same two, |delta| (|v|^3 + |v'|^3) / 12 and (|v|^4 + |v'|^4) / 24.
 [[nodiscard]] double pair_bound(int order, const PairGeometry& g) noexcept;
+
+// The second of the bounds alone, from the squared lengths: an upper bound of pair_bound().
+[[nodiscard]] inline double loose_pair_bound(int order, double from_square, double to_square) noexcept {
+  if (order == 3) return (from_square * from_square + to_square * to_square) / 24;
+  return (from_square * std::sqrt(from_square) + to_square * std::sqrt(to_square)) / 6;
+}
 
 // E M(v, v') of independent v, v' ~ N(0, I), by the second of the bounds.
 [[nodiscard]] double expected_pair_bound(int order, std::size_t dim) noexcept;
@@ -65,27 +72,28 @@ struct Expansion {
 };
 
 struct ExpansionOptions {
-  int order = 0;       // 2 or 3; 0: whichever makes the whole run cheaper
-  double steps = 1e4;  // that the run will make
+  int order = 0;            // 2 or 3; 0: whichever makes the whole run cheaper
+  double steps = 1e4;       // that the run will make
   double bound_factor = 1;  // for tests that break the bound on purpose; anything but 1 is wrong
 };
 
-// Which order costs less, set-up included: a row read costs about 45 ns, a product of the cubic form 0.1 ns in
-// its evaluation and 0.25 ns a row in its sum. Measured on the benchmarks; it need only be roughly right.
+// Which order costs less, set-up included: a row read costs about 45 ns, a product of the cubic form 0.1 ns
+// in its evaluation and 0.25 ns a row in its sum. Measured on the benchmarks; it need only be roughly right.
 [[nodiscard]] int cheaper_order(std::size_t rows, std::size_t dim, double steps, double rows_order_2,
                                 double rows_order_3) noexcept;
 
 namespace detail {
 
-// Sums of f_i''' w_ij w_ik w_il / 6, each distinct triple once with its multiplicity. A fixed number of chunks,
-// added in order: the same for any number of threads.
+// Sums of f_i''' w_ij w_ik w_il / 6, each distinct triple once with its multiplicity. A fixed number of
+// chunks, added in order: the same for any number of threads.
 [[nodiscard]] CubicForm sum_cubic(const WhiteRows& rows, const std::vector<float>& third, ThreadPool& pool);
 
 }  // namespace detail
 
 template <Family F>
 requires BoundedRemainder<F>
-[[nodiscard]] Expansion<typename CurveOf<F>::type> expand(const Glm<F>& model, ThreadPool& pool, const Mode& mode,
+[[nodiscard]] Expansion<typename CurveOf<F>::type> expand(const Glm<F>& model, ThreadPool& pool,
+                                                          const Mode& mode,
                                                           const ExpansionOptions& options = {}) {
   using C = typename CurveOf<F>::type;
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -101,7 +109,8 @@ requires BoundedRemainder<F>
 
   // Rows, and for both orders the bounds in the innermost shell and how much wider shells would need.
   WhiteRows rows(n, p);
-  std::array<std::vector<double>, 2> bounds{std::vector<double>(n), std::vector<double>(n)};  // floats, exactly
+  std::array<std::vector<double>, 2> bounds{std::vector<double>(n),
+                                            std::vector<double>(n)};  // floats, exactly
   struct Sums {
     std::array<double, 2> total{};
     std::array<std::array<double, 3>, 2> factor{{{1, 1, 1}, {1, 1, 1}}};
@@ -138,7 +147,8 @@ requires BoundedRemainder<F>
         const auto o = static_cast<std::size_t>(order - 2);
         std::array<double, 3> sup{};
         for (std::size_t s = 0; s < 3; ++s) sup[s] = supremum(curve, order + 1, e, length * shells[s].radius);
-        // No row's innermost bound is below a hundredth of the next shell's: it keeps that shell's factor small.
+        // No row's innermost bound is below a hundredth of the next shell's: it keeps that shell's factor
+        // small.
         sup[0] = std::max(sup[0], 0.01 * sup[1]);
         // Rounded up by more than float arithmetic can be wrong by.
         constexpr double margin = 1 + 1e-5;

@@ -1,9 +1,9 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The rows as exact subsampling reads them: whitened, w_i = L^-1 x_i with L L' the information at the mode, so
-// that x_i'(theta - centre) = w_i'v and v is about N(0, I) under the posterior. One record a row, in floats:
-// w_i, then e (the row's predictor at the centre), its scale and its bound. For p = 11 that is one cache line.
-// Floats are enough: a remainder computed from a row changes by 1e-7 of itself, and the bound is that of the
-// row as it is stored.
+// The rows as exact subsampling reads them: whitened, w_i = L^-1 x_i with L L' the information at the mode,
+// so that x_i'(theta - centre) = w_i'v and v is about N(0, I) under the posterior. One record a row, in
+// floats: w_i, then e (the row's predictor at the centre), its scale and its bound. For p = 11 that is one
+// cache line. Floats are enough: a remainder computed from a row changes by 1e-7 of itself, and the bound is
+// that of the row as it is stored.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,10 @@ namespace mlo {
 class WhiteRows {
  public:
   WhiteRows(std::size_t rows, std::size_t dim)
-      : rows_(rows), dim_(dim), stride_((dim + 3 + lanes - 1) / lanes * lanes), records_(rows * stride_, 0.0F) {}
+      : rows_(rows),
+        dim_(dim),
+        stride_((dim + 3 + lanes - 1) / lanes * lanes),
+        records_(rows * stride_, 0.0F) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return rows_; }
   [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
@@ -30,8 +33,12 @@ class WhiteRows {
   [[nodiscard]] float& scale(std::size_t i) noexcept { return record(i)[dim_ + 1]; }
   [[nodiscard]] float& bound(std::size_t i) noexcept { return record(i)[dim_ + 2]; }
   [[nodiscard]] double e(std::size_t i) const noexcept { return static_cast<double>(record(i)[dim_]); }
-  [[nodiscard]] double scale(std::size_t i) const noexcept { return static_cast<double>(record(i)[dim_ + 1]); }
-  [[nodiscard]] double bound(std::size_t i) const noexcept { return static_cast<double>(record(i)[dim_ + 2]); }
+  [[nodiscard]] double scale(std::size_t i) const noexcept {
+    return static_cast<double>(record(i)[dim_ + 1]);
+  }
+  [[nodiscard]] double bound(std::size_t i) const noexcept {
+    return static_cast<double>(record(i)[dim_ + 2]);
+  }
 
   void prefetch(std::size_t i) const noexcept {
     constexpr std::size_t floats_a_line = 16;
@@ -39,7 +46,8 @@ class WhiteRows {
   }
 
   // from[k] = w_i'v and to[k] = w_i'u for i = ids[k]; v and u have stride() floats, zero from dim() on.
-  void dots(std::span<const RowId> ids, const float* v, const float* u, float* from, float* to) const noexcept;
+  void dots(std::span<const RowId> ids, const float* v, const float* u, float* from,
+            float* to) const noexcept;
 
  private:
   static constexpr std::size_t lanes = 8;

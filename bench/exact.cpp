@@ -1,0 +1,166 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Effective draws a second of `exact`, with `full` under the same proposal in the same run: the cases of
+// docs/benchmarks.md. Sampling inside the library, one core unless it says otherwise, no file output.
+//   bench_exact [CASE-SUBSTRING] [--covertype FILE.csv.gz] [--steps N]
+#include "mlo/kernel/exact.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "data.hpp"
+#include "mlo/chain/run.hpp"
+#include "mlo/data/csv.hpp"
+#include "mlo/diagnose/convergence.hpp"
+#include "mlo/kernel/full.hpp"
+
+namespace mlo::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Figures {
+  double step_us = 0, rows = 0, acceptance = 0, ess_per_second = 0, ess_per_step = 0;
+  std::uint64_t violations = 0;
+};
+
+template <class M, class MakeKernel>
+Figures measure(const M& model, const Mode& mode, std::size_t threads, std::size_t chains, std::size_t warmup,
+                std::size_t draws, const MakeKernel& make_kernel) {
+  RunControl control(chains);
+  std::vector<ChainRecord> records;
+  const ChainOptions warm{.seed = 1, .chains = chains, .warmup = warmup, .draws = 0};
+  const auto start = [&](std::size_t) { return mode.theta; };
+  run_chains(model, threads, warm, records, control, {}, make_kernel, start);
+  ChainOptions options = warm;
+  options.draws = draws;
+  const auto began = Clock::now();
+  run_chains(model, threads, options, records, control, {}, make_kernel, start);
+  const double seconds = since(began);
+  Figures f;
+  double ess = INFINITY;
+  for (std::size_t j = 0; j < model.dim(); ++j) {
+    std::vector<std::vector<double>> values;
+    std::vector<std::span<const double>> views;
+    for (const ChainRecord& record : records) values.push_back(record.parameter(j));
+    for (const auto& v : values) views.emplace_back(v);
+    ess = std::min(ess, ess_bulk(views));
+  }
+  double steps = 0;
+  for (const ChainRecord& record : records) {
+    const ChainAccount& a = record.account;
+    steps += static_cast<double>(a.steps);
+    f.rows += static_cast<double>(a.rows_read);
+    f.acceptance += static_cast<double>(a.accepted);
+    f.violations += a.bound_violations;
+  }
+  f.rows /= steps;
+  f.acceptance /= steps;
+  f.step_us = 1e6 * seconds * static_cast<double>(std::min(threads, chains)) / steps;
+  f.ess_per_second = ess / seconds;
+  f.ess_per_step = ess / steps;
+  return f;
+}
+
+void print(const std::string& name, const std::string& method, const Figures& f) {
+  fmt::print(
+      "{:<28} {:<22} {:>10.3f} us/step {:>10.3f} rows/step  acceptance {:.3f}  ESS/step {:.3f}  {:>12.0f} "
+      "ESS/s  violations {}\n",
+      name, method, f.step_us, f.rows, f.acceptance, f.ess_per_step, f.ess_per_second, f.violations);
+  std::fflush(stdout);
+}
+
+struct Settings {
+  std::string filter, covertype;
+  std::size_t steps = 400'000;
+};
+
+template <class F>
+void run_case(const Settings& settings, const std::string& name, const Glm<F>& model,
+              bool both_threads = false) {
+  using C = typename CurveOf<F>::type;
+  ThreadPool pool(1);
+  const auto began = Clock::now();
+  const Mode mode = find_mode(model, pool);
+  const double mode_seconds = since(began);
+  fmt::print("{}: n = {}, p = {}, mode {:.3f} s, {:.2f} passes\n", name, model.rows(), model.dim(),
+             mode_seconds, mode.passes);
+  const Laplace laplace(mode.theta, mode.information);
+  std::size_t steps = settings.steps;
+  if (model.dim() > 20) steps /= 4;
+  for (const int order : {2, 3}) {
+    const auto set_up = Clock::now();
+    const auto expansion = std::make_shared<const Expansion<C>>(expand(model, pool, mode, {.order = order}));
+    fmt::print("  order {}: set-up {:.3f} s, expected rows {:.3f}, shell factors {:.2f} {:.2f}\n", order,
+               since(set_up), expansion->expected_rows(), expansion->shells[1].factor,
+               expansion->shells[2].factor);
+    for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
+      const auto kernel = [&](ThreadPool& chain_pool) {
+        return ExactKernel<Glm<F>, C>(model, expansion,
+                                      {.proposal = {}, .thinning = thinning, .audit_share = 0}, chain_pool);
+      };
+      print(name,
+            fmt::format("exact {} {}", order, thinning == Thinning::balanced ? "balanced" : "factorised"),
+            measure(model, mode, 1, 1, 2000, steps, kernel));
+      if (both_threads && thinning == Thinning::balanced)
+        print(name, fmt::format("exact {} 2 threads", order),
+              measure(model, mode, 2, 2, 2000, steps, kernel));
+    }
+  }
+  const std::size_t full_steps =
+      std::max<std::size_t>(200, std::min<std::size_t>(20'000, 200'000'000 / model.rows()));
+  print(name, "full", measure(model, mode, 1, 1, 100, full_steps, [&](ThreadPool& chain_pool) {
+          return FullKernel(model, LaplaceProposal(laplace, {.step = 1, .local_share = 0.02}), chain_pool);
+        }));
+}
+
+int main(int argc, char** argv) {
+  Settings settings;
+  for (int k = 1; k < argc; ++k) {
+    const std::string argument = argv[k];
+    if (argument == "--covertype" && k + 1 < argc) {
+      settings.covertype = argv[++k];
+    } else if (argument == "--steps" && k + 1 < argc) {
+      settings.steps = std::strtoull(argv[++k], nullptr, 10);
+    } else {
+      settings.filter = argument;
+    }
+  }
+  const auto wanted = [&](const std::string& name) {
+    return name.find(settings.filter) != std::string::npos;
+  };
+  const auto synthetic = [&](const std::string& name, const Recipe& recipe, bool both = false) {
+    if (wanted(name)) run_case(settings, name, logistic(recipe), both);
+  };
+  synthetic("D1",
+            {.rows = 100'000, .columns = {1, 0.5}, .intercept = std::nullopt, .prior_sd = std::sqrt(10.0)},
+            true);
+  synthetic("D2", d2(), true);
+  if (!settings.covertype.empty() && wanted("Covertype"))
+    run_case(settings, "Covertype", covertype(settings.covertype));
+  const auto independent = [](std::size_t rows, std::size_t columns) {
+    Recipe recipe{.rows = rows, .columns = std::vector<double>(columns), .intercept = std::nullopt};
+    for (std::size_t j = 0; j < columns; ++j)
+      recipe.columns[j] = (j % 2 == 0 ? 1 : -1) / std::sqrt(static_cast<double>(columns));
+    return recipe;
+  };
+  synthetic("p50 n1e5", independent(100'000, 50));
+  synthetic("p50 n1e6", independent(1'000'000, 50));
+  Recipe rare{.rows = 100'000, .columns = std::vector<double>(9, 0.3), .intercept = -6.0};
+  synthetic("rare 0.4%", rare);
+  synthetic("p10 n1e4", independent(10'000, 10));
+  synthetic("p10 n1e5", independent(100'000, 10));
+  synthetic("p10 n1e6", independent(1'000'000, 10));
+  synthetic("p3 n500", independent(500, 3));
+  return 0;
+}
+
+}  // namespace
+}  // namespace mlo::bench
+
+int main(int argc, char** argv) { return mlo::bench::main(argc, argv); }
