@@ -92,12 +92,26 @@ void add_method_options(CLI::App& c, FitOptions& o) {
   c.add_option("--replacement", o.replacement,
                "Draw rows with replacement: yes or no. Default: no for --method uniform, else yes")
       ->group("Method");
-  c.add_option("--proposal", o.proposal,
-               "Proposal: laplace, random-walk, adaptive. Default: laplace for full, else random-walk")
+  c.add_option("--thinning", o.thinning,
+               "exact: the rule about the rows that are read, balanced (default) or factorised")
       ->group("Method");
-  c.add_option(
-       "--proposal-scale", o.proposal_scale,
-       "Step of the proposal. laplace: in (0,1], default 1; others: times the shape, default 2.38/sqrt(p)")
+  c.add_option("--order", o.order,
+               "exact: order of the control variates, 2 or 3. Default: whichever takes less time")
+      ->check(integer())
+      ->group("Method");
+  c.add_flag("--audit", o.audit,
+             "exact: compare a random share of the steps, and the result, with all rows; takes longer")
+      ->group("Method");
+  c.add_option("--audit-every", o.audit_every, "One in so many steps is compared. Default: about 50 a chain")
+      ->check(integer())
+      ->group("Method");
+  c.add_option("--proposal", o.proposal,
+               "Proposal: laplace, random-walk, adaptive. Default: laplace for auto, exact and full, else "
+               "random-walk")
+      ->group("Method");
+  c.add_option("--proposal-scale", o.proposal_scale,
+               "Step of the proposal. laplace: in (0,1], default 1 (exact: tuned in warm-up); others: times "
+               "the shape, default 2.38/sqrt(p)")
       ->group("Method");
   c.add_option(
        "--proposal-shape", o.proposal_shape,

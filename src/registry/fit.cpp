@@ -90,10 +90,9 @@ std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& name
   return out;
 }
 
-MethodAccount account_of(const FitOptions& options, const SampleOutcome& outcome,
-                         const std::vector<ChainRecord>& records) {
+MethodAccount account_of(const SampleOutcome& outcome, const std::vector<ChainRecord>& records) {
   MethodAccount account;
-  account.name = options.method;
+  account.name = outcome.method;
   account.promise = outcome.promise;
   double steps = 0, accepted = 0, rows = 0, noise = 0, finite = 0;
   std::vector<double> sample;
@@ -105,6 +104,7 @@ MethodAccount account_of(const FitOptions& options, const SampleOutcome& outcome
     noise += a.noise_sd_sum;
     finite += static_cast<double>(a.steps - a.not_finite);
     account.not_finite += a.not_finite;
+    account.bound_violations += a.bound_violations;
     for (const std::uint64_t r : a.rows_sample) sample.push_back(static_cast<double>(r));
   }
   account.acceptance = accepted / steps;
@@ -144,6 +144,17 @@ void add_warnings(RunSummary& s) {
         fmt::format("only {:.0f} effective draws for \"{}\": below 100 a chain, means and intervals are "
                     "rough; take more --draws, or --thin, or another --proposal.",
                     fewest, few));
+  if (s.method.bound_violations > 0)
+    s.warnings.push_back(fmt::format(
+        "{} rows broke their bound: these draws are NOT exact. This is a defect of mlo; please report "
+        "it, and use --method full.",
+        s.method.bound_violations));
+  if (s.method.name == "exact" && s.method.acceptance < 0.3)
+    s.warnings.push_back(fmt::format(
+        "only {:.0f} % of the proposals were accepted: the posterior is far from the Gaussian fit that "
+        "they come from (few rows, or a response that the columns nearly separate). The draws are exact, "
+        "but look at R-hat and the effective draws.",
+        100 * s.method.acceptance));
   if (s.method.not_finite > 0)
     s.warnings.push_back(
         fmt::format("{} proposals had no finite density and were rejected.", s.method.not_finite));
@@ -231,7 +242,8 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
     s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped", loaded.facts.dropped,
                                   loaded.facts.rows));
   s.parameters = summarise_all(result.names, result.chains);
-  s.method = account_of(options, outcome, result.chains);
+  s.method = account_of(outcome, result.chains);
+  s.audit = outcome.audit;
   s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd);
   s.data = {loaded.facts.rows, loaded.facts.used, loaded.facts.dropped};
   s.passes = outcome.passes;

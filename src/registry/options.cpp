@@ -22,7 +22,14 @@ constexpr std::array<FamilyEntry, 6> family_table{{
     {"poisson", "counts 0, 1, 2, ...", "coefficients (log rate)"},
 }};
 
-constexpr std::array<MethodEntry, 4> method_table{{
+constexpr std::array<MethodEntry, 6> method_table{{
+    {"auto", Promise::exact, "exact or full, whichever takes less time; the summary says which and why",
+     "as the method it takes", "any model", "the posterior, up to Monte Carlo error", "docs/methods/auto.md"},
+    {"exact", Promise::exact, "Metropolis-Hastings with control variates and thinning",
+     "about 1, less with more data; gaussian families 0",
+     "gaussian, gaussian-mean, gaussian-precision, logistic, probit or poisson",
+     "the posterior, up to Monte Carlo error",
+     "Prado, Nemeth & Sherlock 2024; Cornish et al. 2019; docs/methods/exact.md"},
     {"full", Promise::exact, "Metropolis-Hastings on all rows", "n", "any model",
      "the posterior, up to Monte Carlo error", "paper, Algorithm 1"},
     {"uniform", Promise::approximate, "a uniform subsample each step, without replacement",
@@ -63,7 +70,7 @@ std::string names_of(const Table& table) {
 }
 
 void check_method_options(const FitOptions& o) {
-  const bool subsampled = o.method != "full";
+  const bool subsampled = o.method != "full" && o.method != "exact" && o.method != "auto";
   const std::string with_method = fmt::format("with --method {}", o.method);
   if (!subsampled) {
     meaningless(o.subsample_size, "--subsample-size", with_method);
@@ -76,6 +83,16 @@ void check_method_options(const FitOptions& o) {
     meaningless(o.max_subsample_size, "--max-subsample-size", with_method);
     meaningless(o.delta, "--delta", with_method);
   }
+  if (o.method != "exact") {
+    meaningless(o.thinning, "--thinning", with_method + "; it is for --method exact");
+    meaningless(o.order, "--order", with_method + "; it is for --method exact");
+    if (o.audit && o.method != "auto")
+      throw UsageError(fmt::format("--audit has no meaning {}: it checks --method exact", with_method));
+  }
+  if (o.thinning) one_of<2>("--thinning", *o.thinning, {"balanced", "factorised"});
+  if (o.order) within("--order", *o.order, 2, 3);
+  if (o.audit_every && !o.audit) throw UsageError("--audit-every needs --audit");
+  if (o.audit_every) within("--audit-every", *o.audit_every, 1, 1'000'000'000);
   if (o.weights) one_of<3>("--weights", *o.weights, {"uniform", "mlo", "score"});
   if (o.replacement) one_of<2>("--replacement", *o.replacement, {"yes", "no"});
   const std::string weights = o.weights.value_or(o.method == "uniform" ? "uniform" : "mlo");
@@ -100,7 +117,18 @@ void check_method_options(const FitOptions& o) {
 void check_proposal_options(const FitOptions& o) {
   if (o.proposal) one_of<3>("--proposal", *o.proposal, {"laplace", "random-walk", "adaptive"});
   if (o.proposal_shape) one_of<2>("--proposal-shape", *o.proposal_shape, {"laplace", "identity"});
-  const std::string proposal = o.proposal.value_or(o.method == "full" ? "laplace" : "random-walk");
+  const bool exact = o.method == "exact" || o.method == "auto";
+  const std::string proposal = o.proposal.value_or(exact || o.method == "full" ? "laplace" : "random-walk");
+  if (exact && proposal == "adaptive")
+    throw UsageError(
+        fmt::format("--proposal adaptive has no meaning with --method {}, whose proposals have the "
+                    "posterior's shape from the "
+                    "start; use laplace or random-walk, or --method full",
+                    o.method));
+  if (exact && o.proposal_shape)
+    throw UsageError(fmt::format(
+        "--proposal-shape has no meaning with --method {}, whose proposals have the shape of the Laplace fit",
+        o.method));
   if (o.proposal_scale && !(*o.proposal_scale > 0 && std::isfinite(*o.proposal_scale)))
     throw UsageError(fmt::format("--proposal-scale must be positive (got {})", *o.proposal_scale));
   if (proposal == "laplace") {

@@ -30,6 +30,10 @@ void each_option(Options& o, const Visit& visit) {
   visit("weights-at", o.weights_at);
   visit("uniform-share", o.uniform_share);
   visit("replacement", o.replacement);
+  visit("thinning", o.thinning);
+  visit("order", o.order);
+  visit("audit", o.audit);
+  visit("audit-every", o.audit_every);
   visit("proposal", o.proposal);
   visit("proposal-scale", o.proposal_scale);
   visit("proposal-shape", o.proposal_shape);

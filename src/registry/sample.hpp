@@ -23,7 +23,9 @@ struct SampleJob {
 
 struct SampleOutcome {
   std::vector<double> laplace_sd;  // of the user's parameters
+  std::string method;              // what was run; for `auto`, what it chose
   Promise promise = Promise::exact;
+  AuditReport audit;
   double passes = 0;
   double mode_seconds = 0, sample_seconds = 0;
   std::vector<std::string> notes;  // what was chosen for the user

@@ -9,11 +9,14 @@
 #include <cmath>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/exact.hpp"
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/kernel/subsampled.hpp"
 #include "mlo/model/mode.hpp"
+#include "mlo/model/sufficient.hpp"
 #include "mlo/subsample/row_source.hpp"
 #include "mlo/subsample/weights.hpp"
 #include "registry/sample.hpp"
@@ -95,6 +98,82 @@ inline Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& option
   return laplace.from_white(overdispersion * v);
 }
 
+// What a step costs, roughly: `auto` chooses by it. Not by a clock, or the same options would not give the
+// same draws.
+struct Costs {
+  std::size_t dim;
+  double rows;    // read a step
+  bool all_rows;  // in order, or at random
+};
+[[nodiscard]] double step_nanoseconds(const Costs& costs) noexcept;
+
+template <class M>
+struct FamilyOf {
+  using type = void;
+};
+template <class F>
+struct FamilyOf<Glm<F>> {
+  using type = F;
+};
+template <class M>
+concept Expandable = BoundedRemainder<typename FamilyOf<M>::type>;
+
+// An empty pointer to the model's expansion; to nothing where there is none.
+template <class M>
+auto no_expansion() {
+  if constexpr (Expandable<M>) {
+    return std::shared_ptr<const Expansion<typename CurveOf<typename FamilyOf<M>::type>::type>>();
+  } else {
+    return nullptr;
+  }
+}
+
+inline ExactOptions exact_options(const FitOptions& options, const ChainOptions& chain) {
+  ExactOptions out;
+  out.proposal.kind =
+      options.proposal == "random-walk" ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
+  out.proposal.step = options.proposal_scale;
+  out.thinning = options.thinning == "factorised" ? Thinning::factorised : Thinning::balanced;
+  if (options.audit) {
+    const double steps = static_cast<double>(std::max<std::uint64_t>(1, chain.draws * chain.thin));
+    out.audit_share =
+        options.audit_every ? 1 / static_cast<double>(*options.audit_every) : std::min(1.0, 50 / steps);
+  }
+  return out;
+}
+
+// The draws against a short chain on all rows with random numbers of its own.
+template <class M>
+void compare_with_full(const M& model, const Laplace& laplace, const SampleJob& job,
+                       const std::vector<ChainRecord>& records, AuditReport& audit) {
+  constexpr ChainOptions short_chain{.seed = 0, .chains = 1, .warmup = 100, .draws = 1000, .thin = 1};
+  ChainOptions chain = short_chain;
+  chain.seed = ~job.chain.seed;
+  RunControl control(1, job.watcher->interrupt);
+  std::vector<ChainRecord> full;
+  run_chains(
+      model, job.threads, chain, full, control, {},
+      [&](ThreadPool& pool) { return FullKernel(model, LaplaceProposal(laplace, {}), pool); },
+      [&](std::size_t) { return laplace.mode; });
+  std::size_t draws = records[0].size();
+  for (const ChainRecord& record : records) draws = std::min(draws, record.size());
+  audit.full_draws = full[0].size();
+  audit.sd_ratio_low = std::numeric_limits<double>::infinity();
+  if (draws < 10 || full[0].size() < 10) return;  // interrupted
+  for (std::size_t j = 0; j < model.dim(); ++j) {
+    std::vector<std::vector<double>> values;
+    std::vector<std::span<const double>> views;
+    for (const ChainRecord& record : records) values.push_back(record.parameter(j));
+    for (const auto& v : values) views.emplace_back(v.data(), draws);
+    const std::vector<double> reference = full[0].parameter(j);
+    const std::array<std::span<const double>, 1> one{reference};
+    const ParameterSummary a = summarise("", views), b = summarise("", one);
+    audit.sd_ratio_low = std::min(audit.sd_ratio_low, a.sd / b.sd);
+    audit.sd_ratio_high = std::max(audit.sd_ratio_high, a.sd / b.sd);
+    audit.worst_z = std::max(audit.worst_z, std::abs(a.mean - b.mean) / std::hypot(a.mcse_mean, b.mcse_mean));
+  }
+}
+
 }  // namespace detail
 
 template <class M>
@@ -114,7 +193,46 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
   for (Eigen::Index j = 0; j < covariance.rows(); ++j)
     outcome.laplace_sd.push_back(std::sqrt(covariance(j, j)));
 
-  const bool subsampled = options.method != "full";
+  // `exact` in its two forms, and `auto`'s choice between it and `full`.
+  const bool wants_exact = options.method == "exact" || options.method == "auto";
+  const auto steps = static_cast<double>(job.chain.chains * job.chain.steps());
+  outcome.method = options.method == "auto" ? "full" : options.method;
+  const auto chose = [&](const std::string& why) {
+    if (options.method == "auto") outcome.notes.push_back(fmt::format("method {}: {}", outcome.method, why));
+  };
+  auto expansion = detail::no_expansion<M>();
+  if constexpr (SufficientStatistics<M>) {
+    if (wants_exact) {
+      outcome.method = "exact";
+      chose("a gaussian likelihood is a function of a few sums; no row is read");
+    }
+  } else if constexpr (detail::Expandable<M>) {
+    if (wants_exact) {
+      expansion = std::make_shared<const typename decltype(expansion)::element_type>(
+          expand(model, pool, map, {.order = static_cast<int>(options.order.value_or(0)), .steps = steps}));
+      outcome.passes += expansion->passes;
+      const auto n = static_cast<double>(model.rows());
+      const double rows = expansion->expected_rows();
+      if (options.method == "exact" || detail::step_nanoseconds({model.dim(), rows, false}) <
+                                           detail::step_nanoseconds({model.dim(), n, true})) {
+        outcome.method = "exact";
+        outcome.notes.push_back(
+            fmt::format("control variates of order {}; {:.2g} rows a step expected", expansion->order, rows));
+      }
+      chose(outcome.method == "exact"
+                ? fmt::format("the exact posterior from about {:.2g} of {} rows a step", rows, model.rows())
+                : fmt::format("the bounds of exact would ask for {:.2g} of {} rows a step: as well read all",
+                              rows, model.rows()));
+    }
+  } else {
+    if (options.method == "exact")
+      throw UsageError(
+          "--method exact needs bounds on the third derivative of the row terms, which this model does not "
+          "have: "
+          "its second parameter is estimated. Use --method full or difference");
+    chose("exact has no bounds for a model whose second parameter is estimated");
+  }
+  const bool subsampled = outcome.method != "full" && outcome.method != "exact";
   const bool without_replacement =
       options.method == "uniform" ? options.replacement != "yes" : options.replacement == "no";
   std::shared_ptr<const WeightedRows> weighted;
@@ -163,6 +281,13 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
     }
   };
   const auto with_proposal = [&](const auto& proposal) {
+    if constexpr (SufficientStatistics<M>) {
+      if (outcome.method == "exact") {
+        const Summarised<M> summarised(model, map);
+        run([&](ThreadPool& chain_pool) { return FullKernel(summarised, proposal, chain_pool); });
+        return;
+      }
+    }
     if (!subsampled) {
       run([&](ThreadPool& chain_pool) { return FullKernel(model, proposal, chain_pool); });
     } else if (without_replacement) {
@@ -172,25 +297,51 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
     }
   };
   const std::string proposal = options.proposal.value_or(subsampled ? "random-walk" : "laplace");
-  if (proposal == "laplace") {
-    outcome.notes.emplace_back("proposal: laplace (pCN around the Laplace fit)");
-    with_proposal(LaplaceProposal(laplace, {.step = options.proposal_scale.value_or(1.0)}));
-  } else {
-    const Eigen::MatrixXd factor = detail::walk_factor(model, laplace, options);
-    const double fallback = 2.38 / std::sqrt(static_cast<double>(model.dim()));
-    outcome.notes.push_back(
-        fmt::format("proposal: {}, scale {:.3g}, {}", proposal, options.proposal_scale.value_or(fallback),
-                    options.proposal_shape == "identity" ? "the same for every parameter"
-                                                         : "shaped like the Laplace fit"));
-    if (proposal == "random-walk") {
-      with_proposal(RandomWalkProposal(factor));
+  const auto with_options = [&] {
+    if (proposal == "laplace") {
+      outcome.notes.emplace_back("proposal: laplace (pCN around the Laplace fit)");
+      with_proposal(LaplaceProposal(laplace, {.step = options.proposal_scale.value_or(1.0)}));
     } else {
-      // With the shape `identity` the scale is that of the first steps alone: what is learnt has a scale of
-      // its own.
-      const bool first_only = options.proposal_shape == "identity";
-      with_proposal(
-          AdaptiveProposal(factor, first_only ? fallback : options.proposal_scale.value_or(fallback)));
+      const Eigen::MatrixXd factor = detail::walk_factor(model, laplace, options);
+      const double fallback = 2.38 / std::sqrt(static_cast<double>(model.dim()));
+      outcome.notes.push_back(
+          fmt::format("proposal: {}, scale {:.3g}, {}", proposal, options.proposal_scale.value_or(fallback),
+                      options.proposal_shape == "identity" ? "the same for every parameter"
+                                                           : "shaped like the Laplace fit"));
+      if (proposal == "random-walk") {
+        with_proposal(RandomWalkProposal(factor));
+      } else {
+        // With the shape `identity` the scale is that of the first steps alone: what is learnt has a scale of
+        // its own.
+        const bool first_only = options.proposal_shape == "identity";
+        with_proposal(
+            AdaptiveProposal(factor, first_only ? fallback : options.proposal_scale.value_or(fallback)));
+      }
     }
+  };
+  if constexpr (detail::Expandable<M>) {
+    if (outcome.method == "exact") {
+      const ExactOptions exact = detail::exact_options(options, job.chain);
+      outcome.notes.emplace_back(
+          proposal == "laplace" ? "proposal: laplace (pCN around the Laplace fit), with some random walks"
+                                : "proposal: random-walk, shaped like the Laplace fit");
+      run([&](ThreadPool& chain_pool) { return ExactKernel(model, expansion, exact, chain_pool); });
+    } else {
+      with_options();
+    }
+  } else {
+    with_options();
+  }
+  if (options.audit && outcome.method == "exact") {
+    outcome.audit.done = true;
+    for (const ChainRecord& record : records) {
+      outcome.audit.steps += record.account.audited;
+      outcome.audit.worst_error = std::max(outcome.audit.worst_error, record.account.audit_error);
+    }
+    if (watcher.phase) watcher.phase("auditing against all rows", 0);
+    detail::compare_with_full(model, laplace, job, records, outcome.audit);
+  } else if (options.audit) {
+    outcome.notes.emplace_back("audit: every step reads all rows, so there is nothing to compare");
   }
   return outcome;
 }

@@ -58,6 +58,13 @@ std::string as_json(const RunSummary& s) {
     noise["sd_ratio"][s.parameters[j].name] = number(s.noise.sd_ratio[j]);
   }
   noise["words"] = s.noise.words;
+  if (s.audit.done)
+    json["audit"] = {{"steps", s.audit.steps},
+                     {"worst_error", number(s.audit.worst_error)},
+                     {"full_draws", s.audit.full_draws},
+                     {"sd_ratio_low", number(s.audit.sd_ratio_low)},
+                     {"sd_ratio_high", number(s.audit.sd_ratio_high)},
+                     {"worst_z", number(s.audit.worst_z)}};
   json["data"] = {{"rows", s.data.rows}, {"used", s.data.used}, {"dropped", s.data.dropped}};
   json["seconds"] = {{"read", s.seconds.read},
                      {"mode", s.seconds.mode},
@@ -101,6 +108,16 @@ RunSummary summary_from_json(const std::string& text, const std::string& file) {
     s.method.noise_sd = s.noise.noise_sd = number(method.at("noise_sd"));
     s.method.bound_violations = method.at("bound_violations");
     s.method.not_finite = method.at("not_finite");
+    if (json.contains("audit")) {
+      const Json& audit = json.at("audit");
+      s.audit = {true,
+                 audit.at("steps"),
+                 number(audit.at("worst_error")),
+                 audit.at("full_draws"),
+                 number(audit.at("sd_ratio_low")),
+                 number(audit.at("sd_ratio_high")),
+                 number(audit.at("worst_z"))};
+    }
     const Json& data = json.at("data");
     s.data = {data.at("rows"), data.at("used"), data.at("dropped")};
     const Json& seconds = json.at("seconds");

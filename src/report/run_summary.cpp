@@ -130,6 +130,12 @@ std::string as_table(const RunSummary& s) {
                   promise_name(s.method.promise), s.method.acceptance, s.method.rows_per_step, s.data.used);
   if (noisy)
     out += fmt::format(" (median {:.6g}), noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
+  if (s.audit.done) {
+    out += fmt::format("\naudit: {} steps compared with all rows, {} bound violations, largest error {:.1g};",
+                       s.audit.steps, s.method.bound_violations, s.audit.worst_error);
+    out += fmt::format(" against {} draws on all rows: sd ratio {:.3f} to {:.3f}, means within {:.1f} errors",
+                       s.audit.full_draws, s.audit.sd_ratio_low, s.audit.sd_ratio_high, s.audit.worst_z);
+  }
   out += fmt::format(
       "\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n", s.chains,
       s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);

@@ -30,7 +30,16 @@ template <Model M>
   });
 }
 
-template <Model M, Proposal P>
+// What the kernel asks of a model: any Model, or one that knows the sum over its rows in another way.
+template <class M>
+concept SummedModel = requires(const M& model, ThreadPool& pool, Params theta) {
+  { model.dim() } -> std::same_as<std::size_t>;
+  { model.rows() } -> std::same_as<std::size_t>;
+  { model.log_prior(theta) } -> std::same_as<double>;
+  { log_likelihood(model, pool, theta) } -> std::same_as<double>;
+};
+
+template <SummedModel M, Proposal P>
 class FullKernel {
  public:
   static constexpr Promise promise = Promise::exact;

@@ -18,7 +18,7 @@ struct FitOptions {
   std::string data;
   std::string formula;
   std::string family = "logistic";
-  std::string method = "full";
+  std::string method = "auto";
 
   std::optional<std::string> prior;  // of all coefficients
   std::optional<std::string> prior_intercept;
@@ -35,6 +35,10 @@ struct FitOptions {
   std::optional<std::string> weights_at;
   std::optional<double> uniform_share;
   std::optional<std::string> replacement;
+  std::optional<std::string> thinning;      // exact
+  std::optional<std::int64_t> order;        // exact
+  bool audit = false;                       // exact
+  std::optional<std::int64_t> audit_every;  // steps
 
   std::optional<std::string> proposal;
   std::optional<double> proposal_scale;

@@ -23,12 +23,23 @@ struct MethodAccount {
   std::uint64_t not_finite = 0;
 };
 
+// What --audit found: steps compared with all rows, and the draws with those of a short chain on all rows.
+struct AuditReport {
+  bool done = false;
+  std::uint64_t steps = 0;                     // that were compared
+  double worst_error = 0;                      // of the log acceptance ratio's ingredients against all rows
+  std::uint64_t full_draws = 0;                // of the chain on all rows
+  double sd_ratio_low = 0, sd_ratio_high = 0;  // sd of the draws / sd of that chain, over the parameters
+  double worst_z = 0;                          // of the means' differences, in their Monte Carlo errors
+};
+
 struct RunSummary {
   std::string title;               // "logistic regression of y, 581012 rows"
   std::vector<std::string> notes;  // what a reader must know to read the numbers: priors, scale, seed
   std::vector<ParameterSummary> parameters;
   MethodAccount method;
   NoiseReport noise;
+  AuditReport audit;
   struct Data {
     std::uint64_t rows = 0, used = 0, dropped = 0;
   } data;
