@@ -4,10 +4,12 @@
 
 #include <Eigen/Dense>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
+#include "mlo/model/expansion.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/model/model.hpp"
 
@@ -48,6 +50,36 @@ template <Differentiable M>
     });
   }
   to_probabilities(sizes, scheme == Weights::uniform ? 1.0 : uniform_share);
+  return sizes;
+}
+
+// Probabilities for the remainders of control variates about `centre`: in proportion to the root mean square
+// of |r_i(centre -> theta)| over fixed random moves theta of the posterior's size, which is to r_i what |D_i|
+// is to D_i; the variance of an estimate is smallest when they are in proportion to the terms. `cholesky` is
+// L of the information L L'. A row that the few probes happen to miss is weighed too low, which is what the
+// uniform share is for: it bounds the variance by that of uniform weights divided by the share. One pass over
+// the rows a probe.
+template <ExpandableModel M>
+[[nodiscard]] std::vector<double> remainder_probabilities(const M& model, ThreadPool& pool, Params centre,
+                                                          const Eigen::MatrixXd& cholesky,
+                                                          double uniform_share = 0.1,
+                                                          std::uint64_t probes = 3) {
+  std::vector<double> sizes(model.rows());
+  std::vector<Eigen::VectorXd> moves;
+  for (std::uint64_t k = 0; k < probes; ++k) moves.push_back(probe(centre, cholesky, k));
+  pool.run((sizes.size() + rows_per_block - 1) / rows_per_block, [&](std::size_t b) {
+    const std::size_t first = b * rows_per_block;
+    const auto out = std::span(sizes).subspan(first, std::min(rows_per_block, sizes.size() - first));
+    std::vector<double> remainders(out.size());
+    for (const Eigen::VectorXd& to : moves) {
+      log_likelihood_remainders(model, centre, centre, params(to), first, 1, remainders);
+      // A probe outside the support says nothing.
+      for (std::size_t k = 0; k < out.size(); ++k)
+        if (std::isfinite(remainders[k])) out[k] += remainders[k] * remainders[k];
+    }
+    for (double& s : out) s = std::sqrt(s);
+  });
+  to_probabilities(sizes, uniform_share);
   return sizes;
 }
 
