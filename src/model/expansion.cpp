@@ -8,13 +8,15 @@
 namespace mlo {
 
 Eigen::VectorXd probe(Params centre, const Eigen::MatrixXd& cholesky, std::uint64_t move, double length) {
+  const auto p = static_cast<std::uint64_t>(cholesky.rows());
   // Iteration 0 of this purpose is the mode's subsample.
-  Stream stream({.seed = 0, .chain = 0, .purpose = Purpose::mode, .iteration = 1 + move});
-  Eigen::VectorXd z(cholesky.rows());
-  normals(stream, {z.data(), static_cast<std::size_t>(z.size())});
-  if (length > 0) z *= length / z.norm();
-  cholesky.transpose().triangularView<Eigen::Upper>().solveInPlace(z);
-  return vector(centre) + z;
+  Stream stream({.seed = 0, .chain = 0, .purpose = Purpose::mode, .iteration = 1 + move / p});
+  Eigen::MatrixXd normal(cholesky.rows(), cholesky.rows());
+  normals(stream, {normal.data(), p * p});
+  const Eigen::MatrixXd frame = Eigen::HouseholderQR<Eigen::MatrixXd>(normal).householderQ();
+  Eigen::VectorXd v = frame.col(static_cast<Eigen::Index>(move % p)) * length;
+  cholesky.transpose().triangularView<Eigen::Upper>().solveInPlace(v);
+  return vector(centre) + v;
 }
 
 namespace detail {
@@ -25,17 +27,16 @@ std::string name_of(const std::vector<std::string>& names, Eigen::Index j) {
   return k < names.size() ? names[k] : fmt::format("parameter {}", k + 1);
 }
 
-// What is not finite of the sum, its gradient and its information: the first of them.
-std::string culprit(const Derivatives& d, const std::vector<std::string>& names) {
+// What is not finite, first of all. The parameter is not named: a NaN of one derivative spreads to all of
+// them.
+std::string culprit(const Derivatives& d) {
   if (!std::isfinite(d.value)) return fmt::format("the log density is {}", d.value);
-  for (Eigen::Index j = 0; j < d.gradient.size(); ++j)
-    if (!std::isfinite(d.gradient[j]))
-      return fmt::format("the derivative of the log density by {} is {}", name_of(names, j), d.gradient[j]);
-  for (Eigen::Index j = 0; j < d.gradient.size(); ++j)
-    for (Eigen::Index k = j; k < d.gradient.size(); ++k)
-      if (!std::isfinite(d.information(j, k)))
-        return fmt::format("the second derivative of the log density by {} and {} is {}", name_of(names, j),
-                           name_of(names, k), -d.information(j, k));
+  for (const double slope : d.gradient)
+    if (!std::isfinite(slope))
+      return fmt::format("the log density is {}, but its derivative is {}", d.value, slope);
+  for (const double curvature : d.information.reshaped())
+    if (!std::isfinite(curvature))
+      return fmt::format("the log density is {}, but its second derivative is {}", d.value, -curvature);
   return "nothing";
 }
 
@@ -51,7 +52,7 @@ void refuse_terms(const std::string& which, const Derivatives& d, Params theta,
   for (std::size_t j = 0; j < theta.size(); ++j)
     point +=
         fmt::format("{}{} = {}", j > 0 ? ", " : "", name_of(names, static_cast<Eigen::Index>(j)), theta[j]);
-  throw ModelError(fmt::format("{}: {} at {}, {}", which, culprit(d, names), where, point));
+  throw ModelError(fmt::format("{}: {} at {}, {}", which, culprit(d), where, point));
 }
 
 void refuse_expansion(const Eigen::VectorXd& move, double length, double remainder,

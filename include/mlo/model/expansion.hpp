@@ -31,11 +31,11 @@ void log_likelihood_remainders(const M& model, Params centre, Params from, Param
   }
 }
 
-// A point `length` posterior standard deviations from the centre in a random direction, or a posterior-sized
-// random move for length = 0; `cholesky` is L of the information L L'. Depends on the number of the move
-// alone.
+// A point `length` posterior standard deviations from the centre in a random direction; `cholesky` is L of
+// the information L L'. Depends on the number of the move alone. The directions of p successive moves are
+// orthogonal in the whitened coordinates, so that together they leave no direction out.
 [[nodiscard]] Eigen::VectorXd probe(Params centre, const Eigen::MatrixXd& cholesky, std::uint64_t move,
-                                    double length = 0);
+                                    double length);
 
 namespace detail {
 [[nodiscard]] bool all_finite(const Derivatives& d);

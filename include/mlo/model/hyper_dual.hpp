@@ -111,7 +111,7 @@ struct HyperDual {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 // log Phi(x), finite for every finite x.
-[[nodiscard]] inline double log_normal_cdf(double x) { return mlo::log_normal_cdf(x); }
+using mlo::log_normal_cdf;
 
 using std::abs, std::atan, std::cos, std::erf, std::erfc, std::exp, std::expm1, std::log, std::log1p,
     std::pow, std::sin, std::sqrt, std::tan, std::tanh;

@@ -54,19 +54,24 @@ template <Differentiable M>
 }
 
 // Probabilities for the remainders of control variates about `centre`: in proportion to the root mean square
-// of |r_i(centre -> theta)| over fixed random moves theta of the posterior's size, which is to r_i what |D_i|
-// is to D_i; the variance of an estimate is smallest when they are in proportion to the terms. `cholesky` is
-// L of the information L L'. A row that the few probes happen to miss is weighed too low, which is what the
-// uniform share is for: it bounds the variance by that of uniform weights divided by the share. One pass over
-// the rows a probe.
+// of r_i(centre -> theta) over a few random moves theta of the posterior's size, sqrt(p) standard deviations,
+// because the variance of an estimate is smallest with probabilities in proportion to the sizes of its terms.
+// `cholesky` is L of the information L L'. One pass over the rows a probe. A row that the probes happen to
+// miss is weighed too low, which is what the uniform share is for: the variance is never more than that of
+// uniform weights divided by the share.
+//
+// Measured, rows needed for a noise of 0.1, logistic, 20,000 rows, p = 3, 11, 31: normal columns: uniform
+// 0.2, 5.5, 200; 3 probes 0.08, 8.2, 310; 6 probes 0.08, 5.7, 230. Columns sinh(2 z), heavy-tailed: uniform
+// 105, 31,000, 11 million; 3 probes 0.6, 130, 8,600; 6 probes 0.5, 118, 4,000.
 template <ExpandableModel M>
 [[nodiscard]] std::vector<double> remainder_probabilities(const M& model, ThreadPool& pool, Params centre,
                                                           const Eigen::MatrixXd& cholesky,
-                                                          double uniform_share = 0.1,
-                                                          std::uint64_t probes = 3) {
+                                                          double uniform_share = 0.2,
+                                                          std::uint64_t probes = 6) {
   std::vector<double> sizes(model.rows());
   std::vector<Eigen::VectorXd> moves;
-  for (std::uint64_t k = 0; k < probes; ++k) moves.push_back(probe(centre, cholesky, k));
+  const double length = std::sqrt(static_cast<double>(model.dim()));
+  for (std::uint64_t k = 0; k < probes; ++k) moves.push_back(probe(centre, cholesky, k, length));
   pool.run((sizes.size() + rows_per_block - 1) / rows_per_block, [&](std::size_t b) {
     const std::size_t first = b * rows_per_block;
     const auto out = std::span(sizes).subspan(first, std::min(rows_per_block, sizes.size() - first));
