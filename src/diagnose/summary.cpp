@@ -64,4 +64,22 @@ ParameterSummary summarise(std::string name, ChainsView draws) {
   return summary;
 }
 
+std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
+                                        std::span<const ChainRecord> chains) {
+  std::size_t length = chains.empty() ? 0 : chains[0].size();
+  for (const ChainRecord& chain : chains) length = std::min(length, chain.size());
+  std::vector<ParameterSummary> out;
+  out.reserve(names.size());
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    std::vector<std::vector<double>> draws;
+    std::vector<std::span<const double>> views;
+    draws.reserve(chains.size());
+    views.reserve(chains.size());
+    for (const ChainRecord& chain : chains) draws.push_back(chain.parameter(j));
+    for (const auto& d : draws) views.emplace_back(d.data(), length);
+    out.push_back(summarise(names[j], views));
+  }
+  return out;
+}
+
 }  // namespace mlo

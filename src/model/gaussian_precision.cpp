@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/model/gaussian_precision.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -40,6 +41,16 @@ double GaussianPrecision::log_likelihood(Params theta, Rows rows) const noexcept
   for (std::size_t k = 0; k < rows.size(); ++k) total += half_squares_[rows[k]];
   return static_cast<double>(rows.size()) * 0.5 * std::log(theta[0] / (2 * std::numbers::pi)) -
          theta[0] * total;
+}
+
+void GaussianPrecision::log_likelihood_remainders(Params centre, Params from, Params to,
+                                                  std::span<const RowId> /*ids*/,
+                                                  std::span<double> remainders) const noexcept {
+  // l_i = log(tau)/2 - tau h_i: what depends on the row is linear, so that the remainder is the same for all.
+  // With x = tau / centre - 1 it is half of log(1 + x) - x + x^2 / 2.
+  const double a = (from[0] - centre[0]) / centre[0], b = (to[0] - centre[0]) / centre[0];
+  const double remainder = 0.5 * (std::log1p(b) - std::log1p(a) - (b - a) * (1 - 0.5 * (a + b)));
+  std::fill(remainders.begin(), remainders.end(), remainder);
 }
 
 void GaussianPrecision::gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const {

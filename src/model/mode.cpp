@@ -43,12 +43,21 @@ std::string columns_of(const ModeProblem& problem, const VectorXd& direction) {
 
 // If the information matrix is singular: the first column that the columns before it determine, and with
 // which coefficients, as R reports aliased coefficients. Columns are compared on equal scales.
-std::optional<std::string> rank_deficiency(const ModeProblem& problem, const MatrixXd& information) {
+std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Derivatives& likelihood) {
+  const MatrixXd& information = likelihood.information;
   constexpr double tolerance = 1e-11;  // of 1 - R^2; rounding leaves about 1e-14
   const auto p = static_cast<Index>(problem.columns);
   for (Index j = 0; j < p; ++j)
-    if (!(information(j, j) > 0)) return fmt::format("the data say nothing about {}", name_of(problem, j));
+    if (information(j, j) == 0)
+      return likelihood.gradient[j] == 0
+                 ? fmt::format("the data say nothing about {}: remove it", name_of(problem, j))
+                 : fmt::format(
+                       "the log-likelihood has a slope but no curvature in {}: its terms are linear in "
+                       "it or made of pieces that are (abs, max, min), and there is no mode to expand "
+                       "it at",
+                       name_of(problem, j));
   const MatrixXd block = information.topLeftCorner(p, p);
+  if (block.diagonal().minCoeff() < 0) return std::nullopt;  // indefinite: says nothing about rank
   const VectorXd scale = block.diagonal().cwiseSqrt().cwiseInverse();
   const MatrixXd correlation = scale.asDiagonal() * block * scale.asDiagonal();
   for (Index j = 1; j < p; ++j) {
@@ -57,7 +66,7 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Mat
     const double left = correlation(j, j) - correlation.col(j).head(j).dot(weights);
     // Away from the mode the observed information may be indefinite: that is no lack of rank.
     if (std::abs(left) > tolerance) continue;
-    return fmt::format("column {} is a linear combination of {}", name_of(problem, j),
+    return fmt::format("column {} is a linear combination of {}: remove one of them", name_of(problem, j),
                        columns_of(problem, weights));
   }
   return std::nullopt;
@@ -113,9 +122,11 @@ bool finite(const Derivatives& d) {
   return std::isfinite(d.value) && d.gradient.allFinite() && d.information.allFinite();
 }
 
-// Newton's step, on equal scales; a ridge where the information is not (numerically) positive definite.
+// Newton's step, on equal scales; a ridge where the information is not (numerically) positive definite, and
+// where it is indefinite by more than that, as that of a user's model may be far from its mode, the absolute
+// values of its eigenvalues: uphill in every direction.
 std::optional<VectorXd> newton_step(const Derivatives& d) {
-  const VectorXd diagonal = d.information.diagonal().cwiseMax(1e-300);
+  const VectorXd diagonal = d.information.diagonal().cwiseAbs().cwiseMax(1e-300);
   const VectorXd scale = diagonal.cwiseSqrt().cwiseInverse();
   const MatrixXd scaled = scale.asDiagonal() * d.information * scale.asDiagonal();
   for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0}) {
@@ -124,7 +135,12 @@ std::optional<VectorXd> newton_step(const Derivatives& d) {
     const VectorXd step = scale.asDiagonal() * chol.solve(scale.asDiagonal() * d.gradient);
     if (step.allFinite()) return step;
   }
-  return std::nullopt;
+  if (!scaled.allFinite()) return std::nullopt;
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(scaled);
+  const VectorXd sizes = eigen.eigenvalues().cwiseAbs().cwiseMax(1e-4);
+  const VectorXd turned = eigen.eigenvectors().transpose() * (scale.asDiagonal() * d.gradient);
+  const VectorXd step = scale.asDiagonal() * (eigen.eigenvectors() * turned.cwiseQuotient(sizes));
+  return step.allFinite() ? std::optional(step) : std::nullopt;
 }
 
 struct Search {
@@ -207,14 +223,16 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
       if (direction.size() > 0 && direction.norm() > 0 && problem.recedes(params(direction)))
         throw_separation(problem, direction);
   };
+  bool rank_known = false;
   const auto check = [&](const Search& s) {
-    if (s.iterations == 0) {
-      if (const auto reason = rank_deficiency(problem, all.likelihood.information)) {
+    // Rank can be judged where no curvature is negative: for generalised linear models, everywhere.
+    if (!rank_known && all.likelihood.information.diagonal().minCoeff() >= 0) {
+      rank_known = true;
+      if (const auto reason = rank_deficiency(problem, all.likelihood)) {
         // Weights near 0 can make a matrix of full rank look singular: ask again where they are even.
         const VectorXd even = problem.start();
-        if (const auto sure =
-                rank_deficiency(problem, problem.likelihood(params(even), all.rows).information))
-          throw ModelError(*sure + ": remove one of them");
+        if (const auto sure = rank_deficiency(problem, problem.likelihood(params(even), all.rows)))
+          throw ModelError(*sure);
       }
     }
     if (problem.degenerate)

@@ -1,5 +1,5 @@
-# Installs the build into a fresh prefix, builds the consumer against it and runs it.
-# cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCOMPILER=... -DFLAGS=... -P run.cmake
+# Installs the build into a fresh prefix, builds a project against it and runs its program.
+# cmake -DBUILD=... -DSOURCE=... -DPROGRAM=... -DWORK=... -DCOMPILER=... -DFLAGS=... -P run.cmake
 file(REMOVE_RECURSE ${WORK})
 function(step)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -12,6 +12,6 @@ step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 step(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/prefix
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
 step(${CMAKE_COMMAND} --build ${WORK}/build)
-step(${WORK}/build/consumer)
+step(${WORK}/build/${PROGRAM})
 message(STATUS "${output}")
 step(${WORK}/prefix/bin/mlo --version)

@@ -4,7 +4,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
+#include "mlo/chain/record.hpp"
 #include "mlo/diagnose/convergence.hpp"
 
 namespace mlo {
@@ -21,6 +23,10 @@ struct ParameterSummary {
 // is NaN: all of them if a draw is not finite or there is none, the sd of a single draw, and what
 // convergence.hpp says of the others.
 [[nodiscard]] ParameterSummary summarise(std::string name, ChainsView draws);
+
+// One summary a parameter. Of a chain that was stopped later than another, only as many draws as all have.
+[[nodiscard]] std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
+                                                      std::span<const ChainRecord> chains);
 
 struct Interval {
   double low = 0;

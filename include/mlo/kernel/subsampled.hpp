@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Metropolis-Hastings whose log-likelihood ratio is estimated from a subsample of the rows: composed of a
-// proposal, a source of rows and a decision rule. [paper, Algorithms 2 and 3, and its uniform baseline]
+// proposal, a source of rows, a decision rule and an estimator of the ratio. [paper, Algorithms 2 and 3, and
+// its uniform baseline; with control variates the method `difference`]
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/kernel.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/model/model.hpp"
@@ -15,16 +17,19 @@
 
 namespace mlo {
 
-template <Model M, Proposal P, RowSource S, Decision R>
+template <Model M, Proposal P, RowSource S, Decision R, Estimator E = PlainDifference<M>>
 class SubsampledKernel {
  public:
   static constexpr Promise promise = R::promise;
-  SubsampledKernel(const M& model, P proposal, S source, R rule)
+  SubsampledKernel(const M& model, P proposal, S source, R rule, E estimator)
       : model_(&model),
         proposal_(std::move(proposal)),
         source_(std::move(source)),
         rule_(std::move(rule)),
+        estimator_(std::move(estimator)),
         proposed_(model.dim()) {}
+  SubsampledKernel(const M& model, P proposal, S source, R rule) requires std::constructible_from<E, const M&>
+      : SubsampledKernel(model, std::move(proposal), std::move(source), std::move(rule), E(model)) {}
 
   StepInfo step(ChainState& state, const StepId& id) {
     StepInfo info;
@@ -37,7 +42,7 @@ class SubsampledKernel {
       info.log_ratio = -std::numeric_limits<double>::infinity();
     } else {
       const double n = static_cast<double>(model_->rows());
-      const double rho = log_prior - model_->log_prior(theta) + log_q;
+      const double rho = log_prior - model_->log_prior(theta) + log_q + estimator_.known(theta, proposed_);
       Stream decision_stream = id.stream(Purpose::decision);
       const double psi = (std::log(uniform(decision_stream)) - rho) / n;
       read_rows(id, theta, psi);
@@ -58,19 +63,16 @@ class SubsampledKernel {
   void load(std::span<const double> in) { proposal_.load(in); }
 
  private:
-  // Small enough that a batch's rows are still in the cache when they are read again at theta.
-  static constexpr std::size_t batch = 256;
-
   void read_rows(const StepId& id, Params theta, double psi) {
     Stream row_stream = id.stream(Purpose::rows);
     source_.begin();
     rule_.begin(psi);
     for (std::size_t wanted = rule_.wants(); wanted > 0; wanted = rule_.wants()) {
-      const std::size_t count = std::min(batch, wanted);
+      const std::size_t count = std::min(row_batch, wanted);
       const std::span<RowId> ids(ids_.data(), count);
       const std::span<double> terms(terms_.data(), count);
       draw(row_stream, ids);
-      differences(theta, ids, terms);
+      estimator_.terms(theta, proposed_, ids, terms);
       for (std::size_t k = 0; k < count; ++k) terms[k] *= factors_[k];
       rule_.see(terms);
     }
@@ -87,17 +89,6 @@ class SubsampledKernel {
     }
   }
 
-  void differences(Params theta, std::span<const RowId> ids, std::span<double> out) {
-    if constexpr (PairwiseModel<M>) {
-      model_->log_likelihood_differences(theta, proposed_, ids, out);
-    } else {
-      const std::span<double> before(before_.data(), ids.size());
-      model_->log_likelihoods(proposed_, Rows(ids), out);
-      model_->log_likelihoods(theta, Rows(ids), before);
-      for (std::size_t k = 0; k < ids.size(); ++k) out[k] -= before[k];
-    }
-  }
-
   [[nodiscard]] double variance_of_mean(const TermMoments& seen) const {
     const double m = static_cast<double>(seen.count);
     const double finite_population =
@@ -109,9 +100,10 @@ class SubsampledKernel {
   P proposal_;
   S source_;
   R rule_;
+  E estimator_;
   std::vector<double> proposed_;
-  std::array<RowId, batch> ids_;
-  std::array<double, batch> factors_, terms_, before_;
+  std::array<RowId, row_batch> ids_;
+  std::array<double, row_batch> factors_, terms_;
 };
 
 }  // namespace mlo

@@ -25,6 +25,8 @@ class GaussianPrecision {
   [[nodiscard]] double log_prior(Params theta) const noexcept;
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;
   [[nodiscard]] double log_likelihood(Params theta, Rows rows) const noexcept;
+  void log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
+                                 std::span<double> remainders) const noexcept;
   void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const;
   void add_derivatives(Params theta, Rows rows, Derivatives& d) const;
   void add_prior_derivatives(Params theta, Derivatives& d) const;

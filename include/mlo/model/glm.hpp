@@ -54,6 +54,8 @@ class Glm {
   void prefetch(std::span<const RowId> ids) const noexcept;
   void log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                   std::span<double> differences) const noexcept;
+  void log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
+                                 std::span<double> remainders) const noexcept;
   void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const;
   void add_derivatives(Params theta, Rows rows, Derivatives& d) const;
   void add_prior_derivatives(Params theta, Derivatives& d) const;

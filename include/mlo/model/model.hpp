@@ -73,6 +73,16 @@ concept PairwiseModel = Model<M> &&
   { m.log_likelihood_differences(from, to, ids, out) } -> std::same_as<void>;
 };
 
+// A model that knows how far its terms are from their quadratic expansions q_i about `centre`, over scattered
+// rows. Law: out[k] = (l_i(to) - l_i(from)) - (q_i(to) - q_i(from)) for i = ids[k], up to rounding errors of
+// the size of those of l_i; the expansions add up to the one that add_derivatives gives at the centre; for
+// any batching.
+template <class M>
+concept ExpandableModel = Model<M> && requires(const M& m, Params centre, Params from, Params to,
+                                               std::span<const RowId> ids, std::span<double> out) {
+  { m.log_likelihood_remainders(centre, from, to, ids, out) } -> std::same_as<void>;
+};
+
 // Law: gradients.row(k) is the gradient of the term of rows[k].
 template <class M>
 concept Differentiable = Model<M> &&

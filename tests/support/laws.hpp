@@ -1,0 +1,106 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Comparing a chain's draws with a known law: errors are z scores, error divided by the Monte Carlo standard
+// error from batch means. Seeds are fixed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "mlo/kernel/full.hpp"
+#include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/proposal.hpp"
+#include "mlo/model/mode.hpp"
+
+namespace mlo::testing {
+
+template <class K, class Visit>
+void run(K& kernel, Eigen::VectorXd start, std::size_t warmup, std::size_t steps, const Visit& visit) {
+  ChainState state;
+  state.theta = std::move(start);
+  for (std::size_t k = 0; k < warmup + steps; ++k) {
+    if (k == warmup) kernel.freeze();
+    const StepInfo info = kernel.step(state, {.seed = 42, .chain = 0, .iteration = k});
+    if (k >= warmup) visit(state.theta, info);
+  }
+}
+
+// Mean of f over a chain and its standard error, from 50 batches.
+class BatchMean {
+ public:
+  explicit BatchMean(std::size_t steps) : per_batch_(steps / batches) {}
+  void add(double value) { sums_[std::min(count_++ / per_batch_, batches - 1)] += value; }
+  [[nodiscard]] double mean() const {
+    return std::accumulate(sums_.begin(), sums_.end(), 0.0) / static_cast<double>(count_);
+  }
+  [[nodiscard]] double error() const {
+    double squares = 0;
+    for (const double s : sums_) squares += std::pow(s / static_cast<double>(per_batch_) - mean(), 2);
+    return std::sqrt(squares / (batches * (batches - 1)));
+  }
+  [[nodiscard]] double z(double expected) const { return (mean() - expected) / error(); }
+
+ private:
+  static constexpr std::size_t batches = 50;
+  std::size_t per_batch_;
+  std::size_t count_ = 0;
+  std::array<double, batches> sums_{};
+};
+
+// Runs the kernel and compares the mean and the second moment about it of every parameter.
+template <class K>
+void expect_moments(K& kernel, const Eigen::VectorXd& start, const Eigen::VectorXd& mean,
+                    const Eigen::MatrixXd& covariance, std::size_t steps, const char* what) {
+  std::vector<BatchMean> first, second;
+  for (Eigen::Index j = 0; j < mean.size(); ++j) {
+    first.emplace_back(steps);
+    second.emplace_back(steps);
+  }
+  run(kernel, start, 2000, steps, [&](const Eigen::VectorXd& theta, const StepInfo&) {
+    for (Eigen::Index j = 0; j < mean.size(); ++j) {
+      const auto k = static_cast<std::size_t>(j);
+      first[k].add(theta[j]);
+      second[k].add((theta[j] - mean[j]) * (theta[j] - mean[j]));
+    }
+  });
+  for (Eigen::Index j = 0; j < mean.size(); ++j) {
+    const auto k = static_cast<std::size_t>(j);
+    EXPECT_LT(std::abs(first[k].z(mean[j])), 5) << what << ": mean of parameter " << j;
+    EXPECT_LT(std::abs(second[k].z(covariance(j, j))), 5) << what << ": variance of parameter " << j;
+  }
+}
+
+// Moments of a two-parameter posterior by the trapezoid rule on a wide grid: for a smooth density that
+// vanishes at the border its error falls faster than any power of the step.
+struct Quadrature {
+  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+  Eigen::Matrix2d covariance = Eigen::Matrix2d::Zero();
+};
+template <class M>
+Quadrature integrate(const M& model) {
+  ThreadPool pool(1);
+  const Mode mode = find_mode(model, pool);
+  const Laplace laplace(mode.theta, mode.information);
+  Quadrature q;
+  double total = 0;
+  const double top = log_likelihood(model, pool, params(mode.theta)) + model.log_prior(params(mode.theta));
+  Eigen::Matrix2d second = Eigen::Matrix2d::Zero();
+  for (double a = -9; a <= 9; a += 0.15)
+    for (double b = -9; b <= 9; b += 0.15) {
+      const Eigen::VectorXd theta = laplace.from_white(Eigen::Vector2d(a, b));
+      const double density =
+          std::exp(log_likelihood(model, pool, params(theta)) + model.log_prior(params(theta)) - top);
+      total += density;
+      q.mean += density * theta.head<2>();
+      second += density * theta.head<2>() * theta.head<2>().transpose();
+    }
+  q.mean /= total;
+  q.covariance = second / total - q.mean * q.mean.transpose();
+  return q;
+}
+
+}  // namespace mlo::testing
