@@ -69,28 +69,36 @@ void add_method_options(CLI::App& c, FitOptions& o) {
   c.add_option("--method", o.method, fmt::format("Method: {}. See mlo methods", method_names()))
       ->capture_default_str()
       ->group("Method");
-  c.add_option(
-       "--subsample-size", o.subsample_size,
-       "Rows read each step; for mlo-adaptive the pilot. Default: 1 % of the rows (mlo-adaptive 0.1 %)")
+  c.add_option("--subsample-size", o.subsample_size,
+               "Rows read each step; for mlo-adaptive and difference the pilot. Default: 1 % of the rows "
+               "(mlo-adaptive "
+               "0.1 %, difference 20)")
       ->check(integer())
       ->group("Method");
   c.add_option("--max-subsample-size", o.max_subsample_size,
-               "mlo-adaptive: most rows of a step. Default: 5 % of the rows")
+               "mlo-adaptive, difference: most rows of a step. Default: 5 % of the rows")
       ->check(integer())
       ->group("Method");
   c.add_option("--delta", o.delta, "mlo-adaptive: aimed-at probability of a wrong decision. Default: 0.05")
       ->group("Method");
-  c.add_option("--weights", o.weights,
-               "Subsampling weights: uniform, mlo, score. Default: mlo (uniform for --method uniform)")
+  c.add_option(
+       "--weights", o.weights,
+       "Subsampling weights: uniform, mlo, score, remainder. Default: mlo (uniform for --method uniform, "
+       "remainder for difference)")
       ->group("Method");
   c.add_option("--weights-at", o.weights_at,
                "Where the weights are taken: mle, map, or \"v1,v2,...\". Default: mle")
       ->group("Method");
-  c.add_option("--uniform-share", o.uniform_share,
-               "Share of uniform weight mixed in, so that no row has weight 0. Default: 0.001")
+  c.add_option(
+       "--uniform-share", o.uniform_share,
+       "Share of uniform weight mixed in, so that no row has weight 0. Default: 0.001 (difference 0.2)")
       ->group("Method");
   c.add_option("--replacement", o.replacement,
                "Draw rows with replacement: yes or no. Default: no for --method uniform, else yes")
+      ->group("Method");
+  c.add_option(
+       "--noise-sd", o.noise_sd,
+       "difference: rows are read until the noise of the log acceptance ratio is below this. Default: 0.1")
       ->group("Method");
   c.add_option("--thinning", o.thinning,
                "exact: the rule about the rows that are read, balanced (default) or factorised")
@@ -106,7 +114,8 @@ void add_method_options(CLI::App& c, FitOptions& o) {
       ->check(integer())
       ->group("Method");
   c.add_option("--proposal", o.proposal,
-               "Proposal: laplace, random-walk, adaptive. Default: laplace for auto, exact and full, else "
+               "Proposal: laplace, random-walk, adaptive. Default: laplace for auto, exact, difference and "
+               "full, else "
                "random-walk")
       ->group("Method");
   c.add_option("--proposal-scale", o.proposal_scale,

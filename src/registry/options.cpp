@@ -22,14 +22,20 @@ constexpr std::array<FamilyEntry, 6> family_table{{
     {"poisson", "counts 0, 1, 2, ...", "coefficients (log rate)"},
 }};
 
-constexpr std::array<MethodEntry, 6> method_table{{
-    {"auto", Promise::exact, "exact or full, whichever takes less time; the summary says which and why",
+constexpr std::array<MethodEntry, 7> method_table{{
+    {"auto", Promise::exact,
+     "exact or full, whichever takes less time; difference only where neither can be had",
      "as the method it takes", "any model", "the posterior, up to Monte Carlo error", "docs/methods/auto.md"},
     {"exact", Promise::exact, "Metropolis-Hastings with control variates and thinning",
      "about 1, less with more data; gaussian families 0",
      "gaussian, gaussian-mean, gaussian-precision, logistic, probit or poisson",
      "the posterior, up to Monte Carlo error",
      "Prado, Nemeth & Sherlock 2024; Cornish et al. 2019; docs/methods/exact.md"},
+    {"difference", Promise::approximate,
+     "control variates, remainder weights and a penalty for the noise that is left",
+     "--subsample-size (20) up to --max-subsample-size", "any model with a smooth log-likelihood",
+     "as good as the posterior's where the reported noise sd is below 0.1",
+     "Ceperley & Dewing 1999; docs/methods/difference.md"},
     {"full", Promise::exact, "Metropolis-Hastings on all rows", "n", "any model",
      "the posterior, up to Monte Carlo error", "paper, Algorithm 1"},
     {"uniform", Promise::approximate, "a uniform subsample each step, without replacement",
@@ -79,8 +85,28 @@ void check_method_options(const FitOptions& o) {
     meaningless(o.uniform_share, "--uniform-share", with_method);
     meaningless(o.replacement, "--replacement", with_method);
   }
+  const bool difference = o.method == "difference";
+  if (difference) {
+    if (o.weights && *o.weights != "remainder")
+      throw UsageError(fmt::format(
+          "--method difference has remainder weights: with --weights {} its noise would go unseen",
+          *o.weights));
+    meaningless(o.weights_at, "--weights-at", with_method + ", whose weights are taken at the mode");
+    if (o.replacement == "no")
+      throw UsageError(
+          "--replacement no has no meaning with --method difference: unequal weights need replacement");
+    if (o.uniform_share && *o.uniform_share == 0)
+      throw UsageError("--uniform-share must be positive with --method difference (got 0)");
+  } else {
+    meaningless(o.noise_sd, "--noise-sd", with_method + "; it is for --method difference");
+    if (o.weights == "remainder")
+      throw UsageError(
+          "--weights remainder are for what control variates leave over: use --method difference");
+  }
+  if (o.noise_sd && !(*o.noise_sd > 0 && std::isfinite(*o.noise_sd)))
+    throw UsageError(fmt::format("--noise-sd must be positive (got {})", *o.noise_sd));
   if (o.method != "mlo-adaptive") {
-    meaningless(o.max_subsample_size, "--max-subsample-size", with_method);
+    if (!difference) meaningless(o.max_subsample_size, "--max-subsample-size", with_method);
     meaningless(o.delta, "--delta", with_method);
   }
   if (o.method != "exact") {
@@ -93,7 +119,7 @@ void check_method_options(const FitOptions& o) {
   if (o.order) within("--order", *o.order, 2, 3);
   if (o.audit_every && !o.audit) throw UsageError("--audit-every needs --audit");
   if (o.audit_every) within("--audit-every", *o.audit_every, 1, 1'000'000'000);
-  if (o.weights) one_of<3>("--weights", *o.weights, {"uniform", "mlo", "score"});
+  if (o.weights) one_of<4>("--weights", *o.weights, {"uniform", "mlo", "score", "remainder"});
   if (o.replacement) one_of<2>("--replacement", *o.replacement, {"yes", "no"});
   const std::string weights = o.weights.value_or(o.method == "uniform" ? "uniform" : "mlo");
   if (o.method == "uniform" && weights != "uniform")

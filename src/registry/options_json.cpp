@@ -30,6 +30,7 @@ void each_option(Options& o, const Visit& visit) {
   visit("weights-at", o.weights_at);
   visit("uniform-share", o.uniform_share);
   visit("replacement", o.replacement);
+  visit("noise-sd", o.noise_sd);
   visit("thinning", o.thinning);
   visit("order", o.order);
   visit("audit", o.audit);

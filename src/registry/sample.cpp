@@ -27,8 +27,8 @@ std::vector<double> numbers(const std::string& list, const std::string& option, 
   return out;
 }
 
-SubsampleSizes subsample_sizes(const FitOptions& options, std::size_t rows) {
-  if (options.method == "full" || options.method == "exact" || options.method == "auto") return {rows, rows};
+SubsampleSizes subsample_sizes(const FitOptions& options, const std::string& method, std::size_t rows) {
+  if (method == "full" || method == "exact") return {rows, rows};
   const auto n = static_cast<std::int64_t>(rows);
   const auto inside = [&](const char* option, std::int64_t value, std::int64_t least,
                           const std::string& least_name) {
@@ -36,7 +36,15 @@ SubsampleSizes subsample_sizes(const FitOptions& options, std::size_t rows) {
       throw UsageError(fmt::format("{} must be between {} and the number of rows, {} (got {})", option,
                                    least_name, n, value));
   };
-  const bool adaptive = options.method == "mlo-adaptive";
+  if (method == "difference") {
+    const std::int64_t size = options.subsample_size.value_or(std::min<std::int64_t>(20, n));
+    inside("--subsample-size", size, 2, "2");
+    const std::int64_t most =
+        options.max_subsample_size.value_or(std::min(n, std::max({size, n / 20, std::int64_t{1000}})));
+    inside("--max-subsample-size", most, size, fmt::format("--subsample-size, {},", size));
+    return {static_cast<std::size_t>(size), static_cast<std::size_t>(most)};
+  }
+  const bool adaptive = method == "mlo-adaptive";
   // Defaults in the spirit of the paper: 1 % of the rows; for Algorithm 3 a pilot of 0.1 % and at most 5 %.
   const std::int64_t fallback =
       adaptive ? std::max<std::int64_t>(n / 1000, 100) : std::max<std::int64_t>(n / 100, 1000);

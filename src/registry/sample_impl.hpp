@@ -11,10 +11,13 @@
 #include "mlo/base/errors.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/exact.hpp"
 #include "mlo/kernel/full.hpp"
+#include "mlo/kernel/penalty.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/kernel/subsampled.hpp"
+#include "mlo/model/check_terms.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/model/sufficient.hpp"
 #include "mlo/subsample/row_source.hpp"
@@ -36,7 +39,8 @@ struct SubsampleSizes {
   std::size_t size, max;
 };
 // The sizes the user gave, or defaults, checked against the number of rows.
-[[nodiscard]] SubsampleSizes subsample_sizes(const FitOptions& options, std::size_t rows);
+[[nodiscard]] SubsampleSizes subsample_sizes(const FitOptions& options, const std::string& method,
+                                             std::size_t rows);
 
 // A proposal's factor F of theta' = theta + F z, in working coordinates.
 template <class M>
@@ -86,6 +90,20 @@ WeightedRows weighted_rows(const M& model, ThreadPool& pool, const FitOptions& o
                                                 params(theta), map.information, share));
 }
 
+// Rows for `difference`, weighed by what its control variates leave over.
+template <class M>
+WeightedRows remainder_rows(const M& model, ThreadPool& pool, const FitOptions& options, const Mode& map,
+                            const Laplace& laplace, SampleOutcome& outcome) {
+  const Params centre = params(map.evaluated_at);
+  check_expansion(model, pool, centre, laplace.cholesky);
+  constexpr std::uint64_t probes = 6;
+  const double share = options.uniform_share.value_or(0.2);
+  outcome.passes += static_cast<double>(probes);
+  outcome.notes.push_back(
+      fmt::format("rows drawn with remainder weights, of which a share of {} uniform", share));
+  return WeightedRows(remainder_probabilities(model, pool, centre, laplace.cholesky, share, probes));
+}
+
 // Chains start from the Laplace fit, a little overdispersed so that R-hat has something to see; or at its
 // mode.
 inline Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
@@ -106,6 +124,8 @@ struct Costs {
   bool all_rows;  // in order, or at random
 };
 [[nodiscard]] double step_nanoseconds(const Costs& costs) noexcept;
+// `auto` reads all rows rather than approximate, up to here.
+inline constexpr double affordable_seconds = 300;
 
 template <class M>
 struct FamilyOf {
@@ -184,7 +204,8 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
   const auto mode_start = detail::Clock::now();
   if (watcher.phase) watcher.phase("finding the mode", 0);
   ThreadPool pool(job.threads);
-  const auto sizes = detail::subsample_sizes(options, model.rows());
+  if (options.method != "auto")
+    static_cast<void>(detail::subsample_sizes(options, options.method, model.rows()));
   const Mode map = find_mode(model, pool);
   outcome.passes += map.passes;
   const Laplace laplace(map.theta, map.information);
@@ -230,17 +251,33 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
           "--method exact needs bounds on the third derivative of the row terms, which this model does not "
           "have: "
           "its second parameter is estimated. Use --method full or difference");
-    chose("exact has no bounds for a model whose second parameter is estimated");
+    if (options.method == "auto") {
+      const double seconds =
+          1e-9 * steps * detail::step_nanoseconds({model.dim(), static_cast<double>(model.rows()), true});
+      const std::string cost = fmt::format(
+          "exact has no bounds for a model whose second parameter is estimated, and full, which reads all "
+          "rows, "
+          "takes about {:.2g} s on one core",
+          seconds);
+      outcome.method = seconds > detail::affordable_seconds ? "difference" : "full";
+      chose(outcome.method == "full" ? cost : cost + ": an approximation with little noise instead");
+    }
   }
   const bool subsampled = outcome.method != "full" && outcome.method != "exact";
+  const bool difference = outcome.method == "difference";
   const bool without_replacement =
       options.method == "uniform" ? options.replacement != "yes" : options.replacement == "no";
   std::shared_ptr<const WeightedRows> weighted;
-  if (subsampled && !without_replacement)
+  if (difference) {
+    weighted = std::make_shared<const WeightedRows>(
+        detail::remainder_rows(model, pool, options, map, laplace, outcome));
+  } else if (subsampled && !without_replacement) {
     weighted =
         std::make_shared<const WeightedRows>(detail::weighted_rows(model, pool, options, map, outcome));
+  }
   if (subsampled && without_replacement)
     outcome.notes.emplace_back("rows drawn uniformly, without replacement");
+  const auto sizes = detail::subsample_sizes(options, outcome.method, model.rows());
   outcome.mode_seconds = detail::seconds_since(mode_start);
   if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
 
@@ -270,7 +307,15 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
     run([&](ThreadPool&) { return SubsampledKernel(model, proposal, source, rule); });
   };
   const auto with_source = [&](const auto& proposal, const auto& source) {
-    if (options.method == "mlo-adaptive") {
+    if (difference) {
+      const double target = options.noise_sd.value_or(0.1);
+      outcome.notes.push_back(
+          fmt::format("{} to {} rows a step, until the noise sd is below {}", sizes.size, sizes.max, target));
+      const PenaltySize rule(model.rows(), {.pilot = sizes.size, .max = sizes.max, .noise_sd = target});
+      const ControlVariates estimator(model, map.evaluated_at, map.likelihood);
+      outcome.promise = rule.promise;
+      run([&](ThreadPool&) { return SubsampledKernel(model, proposal, source, rule, estimator); });
+    } else if (options.method == "mlo-adaptive") {
       outcome.notes.push_back(
           fmt::format("{} to {} rows a step, delta {}", sizes.size, sizes.max, options.delta.value_or(0.05)));
       with_rule(proposal, source,
@@ -296,7 +341,8 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
       with_source(proposal, WithReplacement(weighted));
     }
   };
-  const std::string proposal = options.proposal.value_or(subsampled ? "random-walk" : "laplace");
+  const std::string proposal =
+      options.proposal.value_or(subsampled && !difference ? "random-walk" : "laplace");
   const auto with_options = [&] {
     if (proposal == "laplace") {
       outcome.notes.emplace_back("proposal: laplace (pCN around the Laplace fit)");

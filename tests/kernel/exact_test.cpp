@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/laws.hpp"
+#include "support/laws.hpp"
 #include "support/designs.hpp"
 
 namespace mlo {

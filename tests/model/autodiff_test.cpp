@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "mlo/base/errors.hpp"
-#include "mlo/model/expansion.hpp"
+#include "mlo/model/check_terms.hpp"
 #include "mlo/model/glm.hpp"
 #include "mlo/model/mode.hpp"
 #include "support/designs.hpp"

@@ -18,7 +18,7 @@
 #include "mlo/kernel/penalty.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/kernel/subsampled.hpp"
-#include "mlo/model/expansion.hpp"
+#include "mlo/model/check_terms.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/subsample/row_source.hpp"
 #include "mlo/subsample/weights.hpp"

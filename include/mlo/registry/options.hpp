@@ -35,6 +35,7 @@ struct FitOptions {
   std::optional<std::string> weights_at;
   std::optional<double> uniform_share;
   std::optional<std::string> replacement;
+  std::optional<double> noise_sd;           // difference: aimed at
   std::optional<std::string> thinning;      // exact
   std::optional<std::int64_t> order;        // exact
   bool audit = false;                       // exact

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
-#include "mlo/model/expansion.hpp"
+#include "mlo/model/check_terms.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/model/model.hpp"
 

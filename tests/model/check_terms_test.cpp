@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Remainders of quadratic expansions against long double, and against the sums that mode finding uses.
-#include "mlo/model/expansion.hpp"
+#include "mlo/model/check_terms.hpp"
 
 #include <gtest/gtest.h>
 

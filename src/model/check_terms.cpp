@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-#include "mlo/model/expansion.hpp"
+#include "mlo/model/check_terms.hpp"
 
 #include <fmt/format.h>
 
