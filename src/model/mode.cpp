@@ -114,7 +114,7 @@ std::optional<NewtonStep> newton_step(const Derivatives& d) {
   const VectorXd scale = diagonal.cwiseSqrt().cwiseInverse();
   const MatrixXd scaled = scale.asDiagonal() * d.information * scale.asDiagonal();
   const VectorXd gradient = scale.asDiagonal() * d.gradient;
-  for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0}) {
+  for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0}) {
     const Eigen::LLT<MatrixXd> chol(scaled + ridge * MatrixXd::Identity(scaled.rows(), scaled.cols()));
     if (chol.info() != Eigen::Success) continue;
     const VectorXd step = scale.asDiagonal() * chol.solve(gradient);
@@ -237,7 +237,7 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     if (!problem.flat_direction_possible || !problem.recedes || subset_iterations + s.iterations < 8) return;
     for (const VectorXd& direction : {s.step, VectorXd(s.theta - start)})
       if (direction.size() > 0 && direction.norm() > 0 && problem.recedes(params(direction)))
-        throw_separation(problem, direction);
+        throw_separation(problem, direction.head(static_cast<Index>(problem.columns)));
   };
   const auto check = [&](const Search& s) {
     if (s.iterations == 0) {
