@@ -147,7 +147,8 @@ TEST(Random, NormalHasItsLawInTheTail) {
   const std::vector<double> edges = {3.0, 3.25, 3.5, 3.75, 4.0};
   std::vector<std::uint64_t> counts(edges.size() + 1);
   for (const double v : x)
-    ++counts[std::upper_bound(edges.begin(), edges.end(), std::abs(v)) - edges.begin()];
+    ++counts[static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), std::abs(v)) -
+                                      edges.begin())];
   std::vector<double> probabilities;
   double above = 1;
   for (const double edge : edges) {
@@ -216,7 +217,8 @@ TEST(Random, GammaHasItsLaw) {
     std::vector<double> edges;
     for (std::size_t k = 1; k < cells; ++k) edges.push_back(quantile(law, static_cast<double>(k) / cells));
     std::vector<std::uint64_t> counts(cells);
-    for (const double v : x) ++counts[std::lower_bound(edges.begin(), edges.end(), v) - edges.begin()];
+    for (const double v : x)
+      ++counts[static_cast<std::size_t>(std::lower_bound(edges.begin(), edges.end(), v) - edges.begin())];
     expect_law(counts, std::vector<double>(cells, 1.0 / cells));
   }
 }
@@ -246,7 +248,8 @@ void expect_poisson(double mean) {
   }
   probabilities.push_back(1 - below);
   std::vector<std::uint64_t> counts(probabilities.size());
-  for (const double v : x) ++counts[std::lower_bound(edges.begin(), edges.end(), v) - edges.begin()];
+  for (const double v : x)
+    ++counts[static_cast<std::size_t>(std::lower_bound(edges.begin(), edges.end(), v) - edges.begin())];
   expect_law(counts, probabilities);
 }
 

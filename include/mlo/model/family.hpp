@@ -46,9 +46,9 @@ struct StartingPoint {
 //
 // and with has_aux:
 //
-// degenerate(design, aux, slope)  why the likelihood has no maximum, if the search got as far as this aux,
-// where
-//                     df/da is `slope` in all; else ""
+// degenerate(design, aux, slope)
+//                     why the likelihood has no maximum, if the search got as far as this aux, where df/da is
+//                     `slope` in all; else ""
 // aux_needs_prior     whether the likelihood has a limit other than 0 as aux grows, so that there is no
 //                     posterior with a flat prior, and the prior holds where the likelihood does not
 
