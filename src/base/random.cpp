@@ -6,6 +6,7 @@
 #include <boost/random/normal_distribution.hpp>
 #include <boost/random/poisson_distribution.hpp>
 #include <cassert>
+#include <cmath>
 
 namespace mlo {
 namespace {
@@ -91,6 +92,22 @@ void normals(Stream& stream, std::span<double> out) noexcept {
 
 double exponential(Stream& stream) noexcept {
   return boost::random::exponential_distribution<double>()(stream);
+}
+
+double gamma(Stream& stream, double shape) noexcept {
+  assert(shape > 0);
+  if (shape < 1) {
+    // If G has shape a + 1 and U is uniform, G U^(1/a) has shape a.
+    const double larger = gamma(stream, shape + 1);
+    return larger * std::exp(-exponential(stream) / shape);
+  }
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = normal(stream), root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (std::log(uniform(stream)) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+  }
 }
 
 std::uint64_t poisson(Stream& stream, double mean) {

@@ -48,12 +48,18 @@ void add_model_options(CLI::App& c, FitOptions& o) {
       ->group("Model");
   c.add_option(
        "--prior-for", o.prior_for,
-       "NAME PRIOR: prior of one parameter; may be repeated. sigma and tau also take gamma(shape,rate)")
+       "NAME PRIOR: prior of one parameter; may be repeated. sigma, size and tau also take gamma(shape,rate)")
       ->type_name("NAME PRIOR")
       ->group("Model");
-  c.add_option("--known-sigma", o.known_sigma, "The known sigma of --family gaussian-mean (default 1)")
+  c.add_option("--known-sigma", o.known_sigma,
+               "The known sigma of --family gaussian-mean (default 1) or student (default: estimated)")
       ->group("Model");
   c.add_option("--known-mean", o.known_mean, "The known mean of --family gaussian-precision (default 0)")
+      ->group("Model");
+  c.add_option("--freedom", o.freedom, "The degrees of freedom of --family student (default 4)")
+      ->group("Model");
+  c.add_option("--size", o.size,
+               "The known size of --family negative-binomial: variance mu + mu^2 / size (default: estimated)")
       ->group("Model");
   c.add_option("--scale", o.scale,
                "Scale of the columns: none, sd (divided by their sd), standard (centred and divided). "

@@ -63,7 +63,11 @@ void add_simulate(CLI::App& app) {
   c->add_option("--intercept", o.intercept, "Intercept")->capture_default_str();
   c->add_option("--correlation", o.correlation, "Correlation of neighbouring columns (AR(1))")
       ->capture_default_str();
-  c->add_option("--sigma", o.sigma, "Standard deviation of gaussian responses")->capture_default_str();
+  c->add_option("--sigma", o.sigma, "Standard deviation of gaussian responses, scale of student ones")
+      ->capture_default_str();
+  c->add_option("--freedom", o.freedom, "Degrees of freedom of student responses")->capture_default_str();
+  c->add_option("--size", o.size, "Size of negative-binomial responses: variance mu + mu^2 / size")
+      ->capture_default_str();
   c->add_option("--seed", o.seed, "Seed: same seed, same data")->check(whole_number())->capture_default_str();
   c->add_option("-o,--out", command->out, "File to write; default: standard output")->type_name("FILE");
   c->footer("Example:\n  mlo simulate logistic --rows 100000 --coefficients 1,0.5 --seed 7 --out data.csv");

@@ -9,16 +9,12 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/special.hpp"
+#include "model/family_parts.hpp"
 
 namespace mlo {
 namespace {
 
 const double log_root_two_pi = 0.5 * std::log(2 * std::numbers::pi);
-
-[[noreturn]] void refuse_response(const Design& design, std::size_t row, std::string_view rule) {
-  throw DataError(design.file, design.line_of(row),
-                  fmt::format("response \"{}\": {} (got {})", design.response, rule, design.y(row)));
-}
 
 void check_binary(const Design& design, std::string_view family) {
   bool zero = false, one = false;
@@ -31,26 +27,6 @@ void check_binary(const Design& design, std::string_view family) {
     throw DataError(design.file,
                     fmt::format("response \"{}\": all {} rows are {}; a {} model needs both 0 and 1",
                                 design.response, design.rows, zero ? 0 : 1, family));
-}
-
-void check_varies(const Design& design, std::string_view family) {
-  for (std::size_t i = 1; i < design.rows; ++i)
-    if (design.y(i) != design.y(0)) return;
-  throw DataError(design.file,
-                  fmt::format("response \"{}\": all {} rows are {}; a {} model needs values that differ",
-                              design.response, design.rows, design.y(0), family));
-}
-
-// log(y!) for counts; the small ones, which are nearly all, from a table.
-double log_factorial(double y) {
-  static const std::array<double, 256> table = [] {
-    std::array<double, 256> t{};
-    for (std::size_t k = 2; k < t.size(); ++k) t[k] = t[k - 1] + std::log(static_cast<double>(k));
-    return t;
-  }();
-  if (y < static_cast<double>(table.size())) return table[static_cast<std::size_t>(y)];
-  int sign = 0;
-  return ::lgamma_r(y + 1, &sign);
 }
 
 }  // namespace
@@ -80,7 +56,10 @@ double Logistic::derivatives(const Batch& batch, const BatchDerivatives& out) co
   return sum(batch);
 }
 
-double Logistic::start(double mean_y) { return std::log(mean_y / (1 - mean_y)); }
+StartingPoint Logistic::start(const Design& design) {
+  const double mean = mean_response(design);
+  return start_at(design, std::log(mean / (1 - mean)));
+}
 
 // ---- probit: f = log Phi(s eta), s = 2y - 1
 
@@ -123,28 +102,17 @@ double Probit::derivatives(const Batch& batch, const BatchDerivatives& out) cons
   return total;
 }
 
-double Probit::start(double mean_y) {
+StartingPoint Probit::start(const Design& design) {
+  const double mean = mean_response(design);
   // Phi^-1 by Newton's method on log Phi: a few steps are plenty for a first guess.
   double z = 0;
-  for (int k = 0; k < 20; ++k) z -= (log_normal_cdf(z) - std::log(mean_y)) / inverse_mills(z);
-  return z;
+  for (int k = 0; k < 20; ++k) z -= (log_normal_cdf(z) - std::log(mean)) / inverse_mills(z);
+  return start_at(design, z);
 }
 
 // ---- poisson: f = y eta - e^eta - log y!
 
-void Poisson::check(const Design& design) {
-  bool positive = false;
-  for (std::size_t i = 0; i < design.rows; ++i) {
-    const double y = design.y(i);
-    if (y < 0 || y != std::floor(y)) refuse_response(design, i, "a poisson model needs counts 0, 1, 2, ...");
-    positive = positive || y > 0;
-  }
-  if (!positive)
-    throw DataError(
-        design.file,
-        fmt::format("response \"{}\": all {} rows are 0; a poisson model needs some counts above 0",
-                    design.response, design.rows));
-}
+void Poisson::check(const Design& design) { check_counts(design, name); }
 
 void Poisson::terms(const Batch& batch, std::span<double> out) const noexcept {
   exp(batch.eta, out);
@@ -175,7 +143,9 @@ double Poisson::derivatives(const Batch& batch, const BatchDerivatives& out) con
   return total;
 }
 
-double Poisson::start(double mean_y) { return std::log(mean_y); }
+StartingPoint Poisson::start(const Design& design) {
+  return start_at(design, std::log(mean_response(design)));
+}
 
 // ---- gaussian-mean: f = -(y - eta)^2 / (2 sigma^2) - log(sigma sqrt(2 pi))
 
@@ -206,6 +176,8 @@ double GaussianMean::derivatives(const Batch& batch, const BatchDerivatives& out
   }
   return sum(batch);
 }
+
+StartingPoint GaussianMean::start(const Design& design) { return start_at(design, mean_response(design)); }
 
 // ---- gaussian: a = log sigma, f = -a - (y - eta)^2 e^(-2a) / 2 - log sqrt(2 pi)
 
@@ -241,6 +213,20 @@ double Gaussian::derivatives(const Batch& batch, const BatchDerivatives& out) co
     out.aux_eta[k] = -2 * residual * precision;
   }
   return sum(batch);
+}
+
+StartingPoint Gaussian::start(const Design& design) {
+  const double mean = mean_response(design);
+  double squares = 0;
+  for (std::size_t i = 0; i < design.rows; ++i) squares += (design.y(i) - mean) * (design.y(i) - mean);
+  StartingPoint point = start_at(design, mean);
+  point.aux = 0.5 * std::log(squares / static_cast<double>(design.rows));
+  return point;
+}
+
+std::string Gaussian::degenerate(const Design& design, double aux, double /*slope*/) {
+  if (!negligible_scale(design, aux)) return {};
+  return fmt::format("the columns predict the response \"{}\" exactly: sigma would be 0", design.response);
 }
 
 }  // namespace mlo

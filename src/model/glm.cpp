@@ -354,41 +354,34 @@ void Glm<F>::add_prior_derivatives(Params theta, Derivatives& d) const {
 
 template <Family F>
 Eigen::VectorXd Glm<F>::start() const {
-  Eigen::VectorXd theta = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(dim()));
-  double sum = 0, squares = 0, offsets = 0;
-  for (std::size_t i = 0; i < design_.rows; ++i) {
-    sum += design_.y(i);
-    if (design_.has_offset) offsets += design_.offset(i);
-  }
-  const auto n = static_cast<double>(design_.rows);
-  const double mean = sum / n;
-  if (design_.intercept) theta[0] = F::start(mean) - offsets / n;
-  if constexpr (F::has_aux) {
-    for (std::size_t i = 0; i < design_.rows; ++i) squares += (design_.y(i) - mean) * (design_.y(i) - mean);
-    theta[static_cast<Eigen::Index>(design_.dim)] = 0.5 * std::log(squares / n);
-  }
+  const StartingPoint point = family_.start(design_);
+  Eigen::VectorXd theta(static_cast<Eigen::Index>(dim()));
+  std::copy(point.coefficients.begin(), point.coefficients.end(), theta.begin());
+  if constexpr (F::has_aux) theta[static_cast<Eigen::Index>(design_.dim)] = point.aux;
   return theta;
 }
 
 template <Family F>
-std::string Glm<F>::degenerate(Params theta) const {
+std::string Glm<F>::degenerate([[maybe_unused]] Params theta, [[maybe_unused]] const Derivatives& at,
+                               [[maybe_unused]] bool with_prior) const {
   if constexpr (F::has_aux) {
-    // Residuals of 1e-12 of the response's size are rounding errors, not noise.
-    double largest = 0;
-    for (std::size_t i = 0; i < design_.rows; ++i) largest = std::max(largest, std::abs(design_.y(i)));
-    if (std::exp(theta.back()) < 1e-12 * largest)
-      return "the columns predict the response \"" + design_.response +
-             "\" exactly: " + std::string(F::aux_name) + " would be 0";
+    if (F::aux_needs_prior && with_prior) {
+      if (priors_.aux.proper()) return {};
+      const std::string name(F::aux_name);
+      return "with a flat prior on " + name + " there is no posterior: the likelihood does not vanish as " +
+             name + " grows; give it a proper one (--prior-for " + name + " \"gamma(2, 0.1)\")";
+    }
+    return F::degenerate(design_, theta.back(), at.gradient[static_cast<Eigen::Index>(design_.dim)]);
   }
   return {};
 }
 
 template <Family F>
 bool Glm<F>::recedes(Params direction, Rows rows) const {
-  if constexpr (F::has_aux) return false;
   const PaddedCoefficients beta(direction, design_.dim);
   double length = 0;
   for (std::size_t j = 0; j < design_.dim; ++j) length += direction[j] * direction[j];
+  if (length == 0) return false;
   // Rows on the border (quasi-separation) have x'd = 0 up to the direction's own error.
   const double tolerance = 1e-4 * std::sqrt(length);
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -404,5 +397,9 @@ template class Glm<Probit>;
 template class Glm<Poisson>;
 template class Glm<GaussianMean>;
 template class Glm<Gaussian>;
+template class Glm<StudentKnownScale>;
+template class Glm<Student>;
+template class Glm<NegativeBinomialKnownSize>;
+template class Glm<NegativeBinomial>;
 
 }  // namespace mlo

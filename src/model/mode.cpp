@@ -83,18 +83,6 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
       columns, several ? "together predict" : "predicts", several ? "one of them" : "the column"));
 }
 
-// One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by
-// anything.
-std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count) {
-  Stream stream({.seed = 0, .chain = 0, .purpose = Purpose::mode, .iteration = 0});
-  std::vector<RowId> ids(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t begin = rows * k / count, end = rows * (k + 1) / count;
-    ids[k] = static_cast<RowId>(begin + bounded(stream, end - begin));
-  }
-  return ids;
-}
-
 // The objective over some rows, weighed up to stand for all of them.
 struct Objective {
   const ModeProblem& problem;
@@ -122,25 +110,52 @@ bool finite(const Derivatives& d) {
   return std::isfinite(d.value) && d.gradient.allFinite() && d.information.allFinite();
 }
 
-// Newton's step, on equal scales; a ridge where the information is not (numerically) positive definite, and
-// where it is indefinite by more than that, as that of a user's model may be far from its mode, the absolute
-// values of its eigenvalues: uphill in every direction.
-std::optional<VectorXd> newton_step(const Derivatives& d) {
+struct NewtonStep {
+  VectorXd step;
+  bool upward_curved = false;  // the information is not positive, by more than rounding: no maximum is near
+};
+
+// Newton's step, on equal scales; a ridge where the information is not (numerically) positive definite. Where
+// a ridge is not enough the objective curves upward in some direction: there the step has the length it would
+// have if it curved down as much, so that it climbs in every direction.
+std::optional<NewtonStep> newton_step(const Derivatives& d) {
   const VectorXd diagonal = d.information.diagonal().cwiseAbs().cwiseMax(1e-300);
   const VectorXd scale = diagonal.cwiseSqrt().cwiseInverse();
   const MatrixXd scaled = scale.asDiagonal() * d.information * scale.asDiagonal();
-  for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0}) {
+  const VectorXd gradient = scale.asDiagonal() * d.gradient;
+  for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0}) {
     const Eigen::LLT<MatrixXd> chol(scaled + ridge * MatrixXd::Identity(scaled.rows(), scaled.cols()));
     if (chol.info() != Eigen::Success) continue;
-    const VectorXd step = scale.asDiagonal() * chol.solve(scale.asDiagonal() * d.gradient);
-    if (step.allFinite()) return step;
+    const VectorXd step = scale.asDiagonal() * chol.solve(gradient);
+    if (step.allFinite()) return NewtonStep{step, ridge > 1e-6};
   }
   if (!scaled.allFinite()) return std::nullopt;
   const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(scaled);
-  const VectorXd sizes = eigen.eigenvalues().cwiseAbs().cwiseMax(1e-4);
-  const VectorXd turned = eigen.eigenvectors().transpose() * (scale.asDiagonal() * d.gradient);
-  const VectorXd step = scale.asDiagonal() * (eigen.eigenvectors() * turned.cwiseQuotient(sizes));
-  return step.allFinite() ? std::optional(step) : std::nullopt;
+  if (eigen.info() != Eigen::Success) return std::nullopt;
+  const VectorXd curvature = eigen.eigenvalues().cwiseAbs().cwiseMax(0.01);
+  const VectorXd along = eigen.eigenvectors().transpose() * gradient;
+  const VectorXd step = scale.asDiagonal() * (eigen.eigenvectors() * along.cwiseQuotient(curvature));
+  if (!step.allFinite()) return std::nullopt;
+  return NewtonStep{step, true};
+}
+
+// Where the gradient vanishes and the objective curves upward, a minimum or a saddle: a step along the
+// direction that curves up most. Either way is up.
+VectorXd leave_saddle(const Derivatives& d) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(d.information);
+  const VectorXd direction = eigen.eigenvectors().col(0);
+  const double sign = direction.dot(d.gradient) < 0 ? -1 : 1;
+  return sign / std::sqrt(std::max(std::abs(eigen.eigenvalues()[0]), 1e-300)) * direction;
+}
+
+// The share of a step with which the line search begins. A logarithm moves by at most 3: where the objective
+// flattens out in it, as for the size of counts without overdispersion, a whole step may go beyond all bounds
+// and still be an improvement.
+double first_length(const ModeProblem& problem, const VectorXd& step) {
+  double longest = 3;
+  for (auto j = static_cast<Index>(problem.columns); j < step.size(); ++j)
+    longest = std::max(longest, std::abs(step[j]));
+  return 3 / longest;
 }
 
 struct Search {
@@ -162,18 +177,19 @@ Search newton(Objective& objective, VectorXd theta, std::optional<Derivatives> k
   if (!finite(s.derivatives)) return s;
   for (; s.iterations < max_iterations; ++s.iterations) {
     check(s);
-    const auto step = newton_step(s.derivatives);
-    if (!step) return s;
-    s.step = *step;
+    const auto next_step = newton_step(s.derivatives);
+    if (!next_step) return s;
+    s.step = next_step->step;
     s.decrement = std::sqrt(std::max(0.0, s.derivatives.gradient.dot(s.step)));
-    if (s.decrement < tolerance) {
+    if (s.decrement < tolerance && !next_step->upward_curved) {
       s.converged = true;
       return s;
     }
+    if (s.decrement < tolerance) s.step = leave_saddle(s.derivatives);
     // The value is known to about 1e-14 of itself: a fall below that is noise, not a bad step.
     const double slack = 1e-13 * std::abs(s.derivatives.value);
     bool moved = false;
-    double length = 1;
+    double length = first_length(objective.problem, s.step);
     for (int halvings = 0; halvings < 40 && !moved; ++halvings, length /= 2) {
       VectorXd next = s.theta + length * s.step;
       Derivatives d = objective.at(next);
@@ -188,6 +204,16 @@ Search newton(Objective& objective, VectorXd theta, std::optional<Derivatives> k
 }
 
 }  // namespace
+
+std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count) {
+  Stream stream({.seed = 0, .chain = 0, .purpose = Purpose::mode, .iteration = 0});
+  std::vector<RowId> ids(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t begin = rows * k / count, end = rows * (k + 1) / count;
+    ids[k] = static_cast<RowId>(begin + bounded(stream, end - begin));
+  }
+  return ids;
+}
 
 Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mode* warm_start) {
   Mode mode;
@@ -221,7 +247,7 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     if (!problem.flat_direction_possible || !problem.recedes || subset_iterations + s.iterations < 8) return;
     for (const VectorXd& direction : {s.step, VectorXd(s.theta - start)})
       if (direction.size() > 0 && direction.norm() > 0 && problem.recedes(params(direction)))
-        throw_separation(problem, direction);
+        throw_separation(problem, direction.head(static_cast<Index>(problem.columns)));
   };
   bool rank_known = false;
   const auto check = [&](const Search& s) {
@@ -236,13 +262,15 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
       }
     }
     if (problem.degenerate)
-      if (const std::string why = problem.degenerate(params(s.theta)); !why.empty()) throw ModelError(why);
+      if (const std::string why = problem.degenerate(params(s.theta), s.derivatives); !why.empty())
+        throw ModelError(why);
     refuse_separation(s);
   };
   const Search s = newton(all, start, std::move(known), options.tolerance, options.max_iterations, check);
   mode.passes += all.passes;
   if (!s.converged) {
-    if (const std::string why = problem.degenerate ? problem.degenerate(params(s.theta)) : ""; !why.empty())
+    if (const std::string why = problem.degenerate ? problem.degenerate(params(s.theta), s.derivatives) : "";
+        !why.empty())
       throw ModelError(why);
     if (!std::isfinite(s.derivatives.value))
       throw ModelError(

@@ -30,7 +30,8 @@ double seconds_since(Clock::time_point start) {
 }
 
 using AnyModel = std::variant<Glm<Logistic>, Glm<Probit>, Glm<Poisson>, Glm<GaussianMean>, Glm<Gaussian>,
-                              GaussianPrecision>;
+                              Glm<Student>, Glm<StudentKnownScale>, Glm<NegativeBinomial>,
+                              Glm<NegativeBinomialKnownSize>, GaussianPrecision>;
 
 // What a fit knows of its data once the design has moved into the model.
 struct DataFacts {
@@ -54,6 +55,19 @@ AnyModel make_model(const FitOptions& options, Design design, std::vector<std::s
     const double sigma = options.known_sigma.value_or(1);
     notes.push_back(fmt::format("known sigma {}", sigma));
     return Glm<GaussianMean>(std::move(design), GaussianMean{.sigma = sigma}, std::move(priors));
+  }
+  if (options.family == "student") {
+    const double freedom = options.freedom.value_or(Student{}.freedom);
+    notes.push_back(fmt::format("Student's law with {} degrees of freedom", freedom));
+    if (!options.known_sigma) return Glm<Student>(std::move(design), {.freedom = freedom}, std::move(priors));
+    notes.push_back(fmt::format("known sigma {}", *options.known_sigma));
+    return Glm<StudentKnownScale>(std::move(design), {.freedom = freedom, .sigma = *options.known_sigma},
+                                  std::move(priors));
+  }
+  if (options.family == "negative-binomial") {
+    if (!options.size) return Glm<NegativeBinomial>(std::move(design), {}, std::move(priors));
+    notes.push_back(fmt::format("known size {}", *options.size));
+    return Glm<NegativeBinomialKnownSize>(std::move(design), {.size = *options.size}, std::move(priors));
   }
   if (options.family == "logistic") return Glm<Logistic>(std::move(design), {}, std::move(priors));
   if (options.family == "probit") return Glm<Probit>(std::move(design), {}, std::move(priors));

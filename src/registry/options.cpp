@@ -13,13 +13,17 @@
 namespace mlo {
 namespace {
 
-constexpr std::array<FamilyEntry, 6> family_table{{
+constexpr std::array<FamilyEntry, 8> family_table{{
     {"gaussian", "any number", "coefficients and sigma"},
     {"gaussian-mean", "any number; sigma known (--known-sigma)", "mu, or coefficients if there are columns"},
     {"gaussian-precision", "any number; mean known (--known-mean); formula y ~ 1", "tau = 1 / variance"},
+    {"student", "any number, outliers too; Student's law with --freedom (4)",
+     "coefficients and sigma, unless it is known (--known-sigma)"},
     {"logistic", "0 or 1", "coefficients (log odds)"},
     {"probit", "0 or 1", "coefficients"},
     {"poisson", "counts 0, 1, 2, ...", "coefficients (log rate)"},
+    {"negative-binomial", "counts 0, 1, 2, ..., overdispersed: variance mu + mu^2 / size",
+     "coefficients (log mean) and size, unless it is known (--size)"},
 }};
 
 constexpr std::array<MethodEntry, 7> method_table{{
@@ -28,7 +32,8 @@ constexpr std::array<MethodEntry, 7> method_table{{
      "as the method it takes", "any model", "the posterior, up to Monte Carlo error", "docs/methods/auto.md"},
     {"exact", Promise::exact, "Metropolis-Hastings with control variates and thinning",
      "about 1, less with more data; gaussian families 0",
-     "gaussian, gaussian-mean, gaussian-precision, logistic, probit or poisson",
+     "a gaussian family, logistic, probit, poisson; negative-binomial with --size, student with "
+     "--known-sigma",
      "the posterior, up to Monte Carlo error",
      "Prado, Nemeth & Sherlock 2024; Cornish et al. 2019; docs/methods/exact.md"},
     {"difference", Promise::approximate,
@@ -66,6 +71,12 @@ void within(std::string_view option, std::int64_t value, std::int64_t least, std
 template <class T>
 void meaningless(const std::optional<T>& given, std::string_view option, const std::string& why) {
   if (given) throw UsageError(fmt::format("{} has no meaning {}", option, why));
+}
+
+void positive(std::string_view option, const std::optional<double>& value) {
+  if (value && !(*value > 0 && std::isfinite(*value)))
+    throw UsageError(fmt::format("{} must be positive{} (got {})", option,
+                                 std::isinf(*value) ? " and finite" : "", *value));
 }
 
 template <class Table>
@@ -200,10 +211,14 @@ void check(const FitOptions& o) {
   check_proposal_options(o);
 
   const std::string with_family = fmt::format("with --family {}", o.family);
-  if (o.family != "gaussian-mean") meaningless(o.known_sigma, "--known-sigma", with_family);
+  if (o.family != "gaussian-mean" && o.family != "student")
+    meaningless(o.known_sigma, "--known-sigma", with_family);
   if (o.family != "gaussian-precision") meaningless(o.known_mean, "--known-mean", with_family);
-  if (o.known_sigma && !(*o.known_sigma > 0 && std::isfinite(*o.known_sigma)))
-    throw UsageError(fmt::format("--known-sigma must be positive (got {})", *o.known_sigma));
+  if (o.family != "student") meaningless(o.freedom, "--freedom", with_family);
+  if (o.family != "negative-binomial") meaningless(o.size, "--size", with_family);
+  positive("--known-sigma", o.known_sigma);
+  positive("--freedom", o.freedom);
+  positive("--size", o.size);
   if (o.known_mean && !std::isfinite(*o.known_mean))
     throw UsageError(fmt::format("--known-mean must be a finite number (got {})", *o.known_mean));
   if (o.prior) static_cast<void>(Prior::parse(*o.prior, "--prior"));

@@ -21,6 +21,8 @@ void each_option(Options& o, const Visit& visit) {
   visit("prior-for", o.prior_for);
   visit("known-sigma", o.known_sigma);
   visit("known-mean", o.known_mean);
+  visit("freedom", o.freedom);
+  visit("size", o.size);
   visit("scale", o.scale);
   visit("missing", o.missing);
   visit("subsample-size", o.subsample_size);

@@ -15,8 +15,14 @@ struct ResponseScale {
   double centre = 0, sd = 1;
 };
 
-// Only a gaussian response has a scale of its own; the others live on a link scale where 1 is 1.
+// Only a response that is measured has a scale of its own; the others live on a link scale where 1 is 1.
 ResponseScale response_scale(const FitOptions& options, const Design& design) {
+  if (options.family == "student") {  // one that outliers do not move
+    std::vector<double> y(design.rows);
+    for (std::size_t i = 0; i < design.rows; ++i) y[i] = design.y(i);
+    const RobustSpread spread = robust_spread(std::move(y));
+    return {spread.centre, spread.scale > 0 ? spread.scale : 1};
+  }
   if (options.family != "gaussian" && options.family != "gaussian-mean") return {};
   const double n = static_cast<double>(design.rows);
   double mean = 0, squares = 0;
@@ -31,7 +37,7 @@ Prior parse_for_coefficient(const std::string& text, const std::string& option) 
   const Prior prior = Prior::parse(text, option);
   if (prior.kind() == Prior::Kind::gamma)
     throw UsageError(fmt::format(
-        "{} \"{}\": a gamma prior is for sigma and tau; a coefficient can be negative", option, text));
+        "{} \"{}\": a gamma prior is for sigma, size and tau; a coefficient can be negative", option, text));
   return prior;
 }
 
@@ -40,15 +46,23 @@ Prior parse_for_coefficient(const std::string& text, const std::string& option) 
       fmt::format("--prior-for {}: no such parameter; there are {}", name, fmt::join(names, ", ")));
 }
 
+// The family's parameter beside the coefficients, if there is one that is not known.
+std::string_view aux_name(const FitOptions& options) {
+  if (options.family == "gaussian") return Gaussian::aux_name;
+  if (options.family == "student" && !options.known_sigma) return Student::aux_name;
+  if (options.family == "negative-binomial" && !options.size) return NegativeBinomial::aux_name;
+  return {};
+}
+
 }  // namespace
 
 GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vector<std::string>& notes) {
   GlmPriors priors;
   const ResponseScale y = response_scale(options, design);
-  const bool has_aux = options.family == "gaussian";
+  const std::string aux(aux_name(options));
   const bool only_mean = options.family == "gaussian-mean" && design.dim == 1 && design.intercept;
   std::vector<std::string> names = design.names;
-  if (has_aux) names.emplace_back("sigma");
+  if (!aux.empty()) names.push_back(aux);
 
   for (std::size_t j = 0; j < design.dim; ++j)
     // Column scales are never 0: a constant column beside an intercept was refused, and without one it has a
@@ -59,7 +73,9 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
     priors.coefficients[0] = Prior::normal(y.centre, 10 * y.sd);
     priors.intercept_at_means = true;
   }
-  if (has_aux) priors.aux = Prior::gamma(1, 1 / y.sd);
+  if (aux == "sigma") priors.aux = Prior::gamma(1, 1 / y.sd);
+  // Proper, as it must be; little mass near 0 and enough at sizes that are as good as infinite.
+  if (aux == "size") priors.aux = Prior::gamma(2, 0.1);
 
   const std::size_t first = design.intercept ? 1 : 0;
   if (options.prior && only_mean) {
@@ -85,7 +101,7 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
     const std::string option = "--prior-for " + name;
     const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     if (at == names.size()) refuse_name(name, names);
-    if (has_aux && at == design.dim) {
+    if (at == design.dim) {
       priors.aux = Prior::parse(text, option);
     } else if (design.intercept && at == 0) {
       set_intercept(text, option);
@@ -99,7 +115,7 @@ GlmPriors glm_priors(const FitOptions& options, const Design& design, std::vecto
     used +=
         fmt::format("{}{} ~ {}{}", j == 0 ? "" : "; ", names[j], priors.coefficients[j].text(),
                     j == 0 && priors.intercept_at_means && design.dim > 1 ? " at the columns' means" : "");
-  if (has_aux) used += fmt::format("; sigma ~ {}", priors.aux.text());
+  if (!aux.empty()) used += fmt::format("; {} ~ {}", aux, priors.aux.text());
   notes.push_back("priors: " + used);
   return priors;
 }

@@ -13,16 +13,24 @@
 namespace mlo {
 namespace {
 
-enum class Law { gaussian, mean, precision, logistic, probit, poisson };
+enum class Law { gaussian, mean, precision, student, logistic, probit, poisson, negative_binomial };
 
 Law law_of(const std::string& family) {
   if (family == "gaussian") return Law::gaussian;
   if (family == "gaussian-mean") return Law::mean;
   if (family == "gaussian-precision") return Law::precision;
+  if (family == "student") return Law::student;
   if (family == "logistic") return Law::logistic;
   if (family == "probit") return Law::probit;
   if (family == "poisson") return Law::poisson;
+  if (family == "negative-binomial") return Law::negative_binomial;
   throw UsageError(fmt::format("the family must be one of {} (got \"{}\")", family_names(), family));
+}
+
+void positive(std::string_view option, double value) {
+  if (!(value > 0 && std::isfinite(value)))
+    throw UsageError(
+        fmt::format("{} must be positive{} (got {})", option, std::isinf(value) ? " and finite" : "", value));
 }
 
 class Simulator {
@@ -38,8 +46,9 @@ class Simulator {
     if (!(std::abs(o_.correlation) < 1))
       throw UsageError(
           fmt::format("--correlation must be between -1 and 1, exclusive (got {})", o_.correlation));
-    if (!(o_.sigma > 0 && std::isfinite(o_.sigma)))
-      throw UsageError(fmt::format("--sigma must be positive (got {})", o_.sigma));
+    positive("--sigma", o_.sigma);
+    positive("--freedom", o_.freedom);
+    positive("--size", o_.size);
     if (!has_columns() && o_.coefficients.size() != 1)
       throw UsageError(
           fmt::format("--coefficients: {} has one parameter (got {})", o_.family, o_.coefficients.size()));
@@ -77,18 +86,33 @@ class Simulator {
         return o_.coefficients[0] + o_.sigma * normal(stream);
       case Law::precision:
         return normal(stream) / std::sqrt(o_.coefficients[0]);
+      case Law::student: {
+        const double z = normal(stream);
+        // A chi-square variate is 2 gamma(freedom / 2).
+        const double y = eta + o_.sigma * z / std::sqrt(gamma(stream, 0.5 * o_.freedom) / (0.5 * o_.freedom));
+        if (!std::isfinite(y))
+          throw UsageError(fmt::format(
+              "--freedom {} gives a row a response that is too large for double precision", o_.freedom));
+        return y;
+      }
       case Law::logistic:
         return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
       case Law::probit:
         return normal(stream) < eta ? 1 : 0;
       case Law::poisson:
-        if (!(eta < 34))  // e^34 = 6e14: larger counts are not whole numbers in double precision
-          throw UsageError(fmt::format(
-              "--intercept {} and --coefficients give a row the rate e^{:.4g}, too large for a count",
-              o_.intercept, eta));
-        return static_cast<double>(poisson(stream, std::exp(eta)));
+        return count(stream, eta);
+      case Law::negative_binomial:  // a Poisson rate that is itself gamma, with mean e^eta
+        return count(stream, eta + std::log(gamma(stream, o_.size) / o_.size));
     }
     return 0;
+  }
+
+  [[nodiscard]] double count(Stream& stream, double log_rate) const {
+    if (!(log_rate < 34))  // e^34 = 6e14: larger counts are not whole numbers in double precision
+      throw UsageError(
+          fmt::format("--intercept {} and --coefficients give a row the rate e^{:.4g}, too large for a count",
+                      o_.intercept, log_rate));
+    return static_cast<double>(poisson(stream, std::exp(log_rate)));
   }
 
   SimulateOptions o_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/poisson.hpp>
 #include <cmath>
@@ -146,7 +147,8 @@ TEST(Random, NormalHasItsLawInTheTail) {
   const std::vector<double> edges = {3.0, 3.25, 3.5, 3.75, 4.0};
   std::vector<std::uint64_t> counts(edges.size() + 1);
   for (const double v : x)
-    ++counts[std::upper_bound(edges.begin(), edges.end(), std::abs(v)) - edges.begin()];
+    ++counts[static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), std::abs(v)) -
+                                      edges.begin())];
   std::vector<double> probabilities;
   double above = 1;
   for (const double edge : edges) {
@@ -184,6 +186,8 @@ TEST(Random, ADrawDependsOnThePositionInTheStreamOnly) {
     ASSERT_EQ(mlo::exponential(stream), mlo::exponential(copy));
     copy = stream;
     ASSERT_EQ(mlo::poisson(stream, 30.0), mlo::poisson(copy, 30.0));
+    copy = stream;
+    ASSERT_EQ(mlo::gamma(stream, 0.7), mlo::gamma(copy, 0.7));
   }
 }
 
@@ -201,6 +205,22 @@ TEST(Random, ExponentialForgetsInTheTail) {
     if (v > 7.5) tail.push_back(-std::expm1(7.5 - v));
   }
   expect_uniform(tail, 100);
+}
+
+TEST(Random, GammaHasItsLaw) {
+  for (const double shape : {0.05, 0.5, 1.0, 2.5, 40.0, 1e6}) {
+    SCOPED_TRACE(shape);
+    const std::vector<double> x = draw_many(kDraws, [&](Stream& s) { return mlo::gamma(s, shape); });
+    expect_mean(x, shape, std::sqrt(shape));
+    constexpr std::size_t cells = 200;  // of equal probability
+    const boost::math::gamma_distribution<double> law(shape);
+    std::vector<double> edges;
+    for (std::size_t k = 1; k < cells; ++k) edges.push_back(quantile(law, static_cast<double>(k) / cells));
+    std::vector<std::uint64_t> counts(cells);
+    for (const double v : x)
+      ++counts[static_cast<std::size_t>(std::lower_bound(edges.begin(), edges.end(), v) - edges.begin())];
+    expect_law(counts, std::vector<double>(cells, 1.0 / cells));
+  }
 }
 
 // Chi-square on cells around the mean, the tails joined; the probabilities are incomplete gamma functions.
@@ -228,7 +248,8 @@ void expect_poisson(double mean) {
   }
   probabilities.push_back(1 - below);
   std::vector<std::uint64_t> counts(probabilities.size());
-  for (const double v : x) ++counts[std::lower_bound(edges.begin(), edges.end(), v) - edges.begin()];
+  for (const double v : x)
+    ++counts[static_cast<std::size_t>(std::lower_bound(edges.begin(), edges.end(), v) - edges.begin())];
   expect_law(counts, probabilities);
 }
 

@@ -152,11 +152,12 @@ class Responses(BadInputTest):
             self.refused(DATA, f'data.csv:4: response "y": a {family} model needs 0 or 1 (got 2)',
                          "data.csv", "y ~ x1", "--family", family)
 
-    def test_poisson_names_the_line_of_a_response_that_is_no_count(self):
+    def test_families_of_counts_name_the_line_of_a_response_that_is_no_count(self):
         for value in ("-1", "2.5"):
             self.write("data.csv", f"y,x1\n1,2\n{value},1\n2,3\n0,5\n")
-            self.refused(DATA, f'data.csv:3: response "y": a poisson model needs counts 0, 1, 2, ... (got {value})',
-                         "data.csv", "y ~ x1", "--family", "poisson")
+            for family, *known in (("poisson",), ("negative-binomial",), ("negative-binomial", "--size", "2")):
+                self.refused(DATA, f'data.csv:3: response "y": a {family} model needs counts 0, 1, 2, ... (got {value})',
+                             "data.csv", "y ~ x1", "--family", family, *known)
 
     def test_lines_are_counted_in_the_file_and_not_among_the_rows_used(self):
         self.write("data.csv", "y,x1\n1,NA\n\n0,1\n7,3\n0,5\n")
@@ -280,7 +281,7 @@ class Options(BadInputTest):
     def test_a_prior_that_fits_no_parameter_is_refused(self):
         self.refused_options("--prior-for x3: no such parameter; there are (Intercept), x1",
                              "--prior-for", "x3", "normal(0,1)")
-        self.refused_options('--prior "gamma(1,1)": a gamma prior is for sigma and tau; a coefficient can be negative',
+        self.refused_options('--prior "gamma(1,1)": a gamma prior is for sigma, size and tau; a coefficient can be negative',
                              "--prior", "gamma(1,1)")
         self.refused_options("--prior is for the coefficients of columns, and the formula has none; use "
                              "--prior-intercept", "--prior", "normal(0,1)", formula="y ~ 1")
@@ -314,12 +315,33 @@ class Options(BadInputTest):
                              "--method", "mlo", "--replacement", "no")
 
     def test_known_parameters_belong_to_their_families(self):
-        for family in ("logistic", "probit", "poisson", "gaussian", "gaussian-precision"):
+        for family in ("logistic", "probit", "poisson", "gaussian", "gaussian-precision", "negative-binomial"):
             self.refused_options(f"--known-sigma has no meaning with --family {family}",
                                  "--known-sigma", "1", "--family", family)
         self.refused_options("--known-mean has no meaning with --family logistic", "--known-mean", "1")
         self.refused_options("--known-sigma must be positive (got 0)", "--known-sigma", "0",
                              "--family", "gaussian-mean")
+        for family in ("logistic", "gaussian", "negative-binomial"):
+            self.refused_options(f"--freedom has no meaning with --family {family}", "--freedom", "3",
+                                 "--family", family)
+        for family in ("logistic", "poisson", "student"):
+            self.refused_options(f"--size has no meaning with --family {family}", "--size", "3", "--family", family)
+        self.refused_options("--freedom must be positive (got -1)", "--freedom", "-1", "--family", "student")
+        self.refused_options("--freedom must be positive and finite (got inf)", "--freedom", "inf",
+                             "--family", "student")
+        self.refused_options("--size must be positive (got 0)", "--size", "0", "--family", "negative-binomial")
+        self.refused_options("--known-sigma must be positive (got -2)", "--known-sigma", "-2", "--family", "student")
+
+    def test_what_is_known_has_no_prior(self):
+        self.refused_options("--prior-for size: no such parameter; there are (Intercept), x1", "--size", "2",
+                             "--prior-for", "size", "gamma(2, 1)", "--family", "negative-binomial")
+        self.refused_options("--prior-for sigma: no such parameter; there are (Intercept), x1", "--known-sigma", "2",
+                             "--prior-for", "sigma", "gamma(2, 1)", "--family", "student")
+
+    def test_size_needs_a_proper_prior(self):
+        self.refused(MODEL, "with a flat prior on size there is no posterior: the likelihood does not vanish as size "
+                            'grows; give it a proper one (--prior-for size "gamma(2, 0.1)")',
+                     "data.csv", "y ~ x1", "--family", "negative-binomial", "--prior-for", "size", "flat")
 
     def test_the_precision_family_has_no_columns_and_no_intercept(self):
         self.refused_options("--family gaussian-precision has one parameter, tau, and no columns: write y ~ 1",
@@ -354,7 +376,8 @@ class Options(BadInputTest):
 
     def test_an_unknown_word_comes_with_the_known_ones(self):
         for option, words in (
-                ("--family", "gaussian, gaussian-mean, gaussian-precision, logistic, probit, poisson"),
+                ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
+                             "negative-binomial"),
                 ("--method", "full, uniform, mlo, mlo-adaptive"), ("--scale", "none, sd, standard"),
                 ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive"),
                 ("--start", "laplace, mode")):
@@ -407,13 +430,15 @@ class Options(BadInputTest):
             self.assertIn("See mlo --help.", result.stderr)
 
     def test_simulate_refuses_what_it_cannot_make(self):
-        families = "gaussian, gaussian-mean, gaussian-precision, logistic, probit, poisson"
+        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, negative-binomial"
         for args, code, words in (
                 (("foo",), USAGE, f'the family must be one of {families} (got "foo")'),
                 (("logistic", "--rows", "0"), USAGE, "--rows must be at least 1 (got 0)"),
                 (("logistic", "--correlation", "1"), USAGE,
                  "--correlation must be between -1 and 1, exclusive (got 1)"),
                 (("gaussian", "--sigma", "-1"), USAGE, "--sigma must be positive (got -1)"),
+                (("student", "--freedom", "0"), USAGE, "--freedom must be positive (got 0)"),
+                (("negative-binomial", "--size", "inf"), USAGE, "--size must be positive and finite (got inf)"),
                 (("gaussian-precision", "--coefficients=-1"), USAGE, "--coefficients: tau must be positive (got -1)"),
                 (("logistic", "--out", "nosuch/a.csv"), DATA,
                  "nosuch/a.csv: cannot be written: No such file or directory")):

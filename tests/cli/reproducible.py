@@ -12,7 +12,9 @@ FAMILIES = {
     "logistic": "y ~ x1 + x2",
     "probit": "y ~ x1 + x2",
     "poisson": "y ~ x1 + x2",
+    "negative-binomial": "y ~ x1 + x2",
     "gaussian": "y ~ x1 + x2",
+    "student": "y ~ x1 + x2",
     "gaussian-mean": "y ~ 1",
     "gaussian-precision": "y ~ 1",
 }
@@ -56,7 +58,7 @@ class Seeds(CommandTest):
         self.every_method_and_proposal("gaussian")
 
     def test_the_draws_of_the_other_families_do_not_depend_on_the_threads(self):
-        for family in ("probit", "gaussian-mean", "gaussian-precision"):
+        for family in ("probit", "gaussian-mean", "gaussian-precision", "student", "negative-binomial"):
             data = self.make_data(family=family)
             for method in ("full", "mlo"):
                 with self.subTest(family=family, method=method):
@@ -195,13 +197,13 @@ class Scripts(CommandTest):
 
 class Help(CommandTest):
     options = {
-        "fit": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --scale --missing --method "
+        "fit": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --scale --missing --method "
                 "--subsample-size --max-subsample-size --delta --weights --weights-at --uniform-share --replacement "
                 "--proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
                 "--threads -o,--out --resume --json -q,--quiet --config --help"),
         "summary": "--json --csv --help",
         "methods": "--help",
-        "simulate": "--rows --coefficients --intercept --correlation --sigma --seed -o,--out --help",
+        "simulate": "--rows --coefficients --intercept --correlation --sigma --freedom --size --seed -o,--out --help",
         "demo": "--rows --seed --threads -q,--quiet --help",
     }
 

@@ -161,11 +161,13 @@ class CommandTest(unittest.TestCase):
         for _ in range(rows):
             x1, x2 = source.gauss(0, 1), source.gauss(0, 1)
             eta = 0.3 + 0.8 * x1 - 0.5 * x2
+            if family == "negative-binomial":  # size 2
+                eta += math.log(source.gammavariate(2, 0.5))
             if family == "logistic":
                 y = int(source.random() < 1 / (1 + math.exp(-eta)))
             elif family == "probit":
                 y = int(source.gauss(0, 1) < eta)
-            elif family == "poisson":
+            elif family in ("poisson", "negative-binomial"):
                 y, product, floor = 0, source.random(), math.exp(-math.exp(eta))
                 while product > floor:
                     y, product = y + 1, product * source.random()

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/laws.hpp"
 #include "support/designs.hpp"
+#include "support/laws.hpp"
 
 namespace mlo {
 namespace {
@@ -55,6 +55,16 @@ TEST(Exact, ProbitMatchesQuadrature) {
 }
 TEST(Exact, PoissonMatchesQuadrature) {
   expect_matches_quadrature(Poisson{}, testing::draw_poisson, Prior::cauchy(0, 1));
+}
+
+TEST(Exact, NegativeBinomialMatchesQuadrature) {
+  expect_matches_quadrature(NegativeBinomialKnownSize{.size = 1.7}, testing::draw_poisson,
+                            Prior::normal(0, 2));
+}
+// The tails of a robust regression are not those of its Laplace fit: 60 rows, of which some are far out.
+TEST(Exact, StudentMatchesQuadrature) {
+  expect_matches_quadrature(StudentKnownScale{.freedom = 3, .sigma = 0.6}, testing::draw_gaussian,
+                            Prior::normal(0, 5));
 }
 
 // Long chains of both methods on a skewed posterior in more dimensions: n = 500, p = 3, and few ones.

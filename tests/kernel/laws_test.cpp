@@ -78,17 +78,30 @@ TEST(Full, GaussianPrecisionMatchesItsClosedForm) {
   });
 }
 
-template <class F>
-void expect_full_matches_quadrature(double (*draw)(Stream&, double), const Prior& prior) {
-  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, draw), "y ~ x1");
-  GlmPriors priors{{prior, prior}, false, Prior::flat()};
-  const Glm<F> model(std::move(design), F{}, priors);
+template <class M>
+void expect_full_matches_quadrature(const M& model) {
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   with_each_proposal(model, [&](auto proposal, const Mode& mode, const char* what) {
     FullKernel kernel(model, proposal, pool);
     expect_moments(kernel, mode.theta, q.mean, q.covariance, 100'000, what);
   });
+}
+
+// An intercept and a column; what else the family has is known.
+template <class F>
+void expect_full_matches_quadrature(double (*draw)(Stream&, double), const Prior& prior, F family = {}) {
+  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, draw), "y ~ x1");
+  GlmPriors priors{{prior, prior}, false, Prior::flat()};
+  expect_full_matches_quadrature(Glm<F>(std::move(design), family, priors));
+}
+
+// An intercept and what else the family has, with its prior.
+template <class F>
+void expect_full_with_aux_matches_quadrature(double (*draw)(Stream&, double), std::size_t rows,
+                                             const Prior& aux, F family = {}) {
+  Design design = design_of(regression_table(rows, 2.0, {}, 5, draw), "y ~ 1");
+  expect_full_matches_quadrature(Glm<F>(std::move(design), family, {{Prior::normal(1, 2)}, false, aux}));
 }
 
 TEST(Full, LogisticMatchesQuadrature) {
@@ -106,15 +119,23 @@ TEST(Full, ProbitMatchesQuadrature) {
 TEST(Full, PoissonMatchesQuadrature) {
   expect_full_matches_quadrature<Poisson>(testing::draw_poisson, Prior::cauchy(0, 1));
 }
+TEST(Full, StudentWithKnownScaleMatchesQuadrature) {
+  expect_full_matches_quadrature<StudentKnownScale>(testing::draw_student, Prior::normal(0, 2),
+                                                    {.freedom = 4, .sigma = 1.5});
+}
+TEST(Full, NegativeBinomialWithKnownSizeMatchesQuadrature) {
+  expect_full_matches_quadrature<NegativeBinomialKnownSize>(testing::draw_negative_binomial,
+                                                            Prior::normal(0, 2), {.size = 2});
+}
 TEST(Full, GaussianWithUnknownSigmaMatchesQuadrature) {
-  Design design = design_of(regression_table(12, 2.0, {}, 5, testing::draw_gaussian), "y ~ 1");
-  const Glm<Gaussian> model(std::move(design), {}, {{Prior::normal(1, 2)}, false, Prior::gamma(2, 1)});
-  const Quadrature q = integrate(model);
-  ThreadPool pool(1);
-  with_each_proposal(model, [&](auto proposal, const Mode& mode, const char* what) {
-    FullKernel kernel(model, proposal, pool);
-    expect_moments(kernel, mode.theta, q.mean, q.covariance, 100'000, what);
-  });
+  expect_full_with_aux_matches_quadrature<Gaussian>(testing::draw_gaussian, 12, Prior::gamma(2, 1));
+}
+TEST(Full, StudentWithUnknownScaleMatchesQuadrature) {
+  expect_full_with_aux_matches_quadrature<Student>(testing::draw_student, 20, Prior::gamma(2, 1));
+}
+TEST(Full, NegativeBinomialWithUnknownSizeMatchesQuadrature) {
+  expect_full_with_aux_matches_quadrature<NegativeBinomial>(testing::draw_negative_binomial, 40,
+                                                            Prior::gamma(2, 0.1));
 }
 
 // In five dimensions there is no grid: long chains with unlike proposals must agree.

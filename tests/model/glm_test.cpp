@@ -49,12 +49,43 @@ long double reference(const Gaussian&, long double eta, long double y, long doub
   return -0.5L * (y - eta) * (y - eta) / (s * s) -
          std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
 }
+long double reference_student(long double nu, long double sigma, long double residual) {
+  const long double z = residual / sigma;
+  return std::lgamma((nu + 1) / 2) - std::lgamma(nu / 2) -
+         std::log(sigma * std::sqrt(nu * std::numbers::pi_v<long double>)) -
+         (nu + 1) / 2 * std::log1p(z * z / nu);
+}
+long double reference(const StudentKnownScale& f, long double eta, long double y, long double) {
+  return reference_student(f.freedom, f.sigma, y - eta);
+}
+long double reference(const Student& f, long double eta, long double y, long double a) {
+  return reference_student(f.freedom, std::exp(a), y - eta);
+}
+// y failures before the k-th success of probability k / (k + mu).
+long double reference_negative_binomial(long double k, long double mu, long double y) {
+  return std::lgamma(y + k) - std::lgamma(k) - std::lgamma(y + 1) + k * std::log(k / (k + mu)) +
+         y * std::log(mu / (k + mu));
+}
+long double reference(const NegativeBinomialKnownSize& f, long double eta, long double y, long double) {
+  return reference_negative_binomial(f.size, std::exp(eta), y);
+}
+long double reference(const NegativeBinomial&, long double eta, long double y, long double a) {
+  return reference_negative_binomial(std::exp(a), std::exp(eta), y);
+}
 
 double draw(const Logistic&, Stream& s, double eta) { return testing::draw_logistic(s, eta); }
 double draw(const Probit&, Stream& s, double eta) { return testing::draw_probit(s, eta); }
 double draw(const Poisson&, Stream& s, double eta) { return testing::draw_poisson(s, eta); }
 double draw(const GaussianMean&, Stream& s, double eta) { return testing::draw_gaussian(s, eta); }
 double draw(const Gaussian&, Stream& s, double eta) { return testing::draw_gaussian(s, eta); }
+double draw(const StudentKnownScale&, Stream& s, double eta) { return testing::draw_student(s, eta); }
+double draw(const Student&, Stream& s, double eta) { return testing::draw_student(s, eta); }
+double draw(const NegativeBinomialKnownSize&, Stream& s, double eta) {
+  return testing::draw_negative_binomial(s, eta);
+}
+double draw(const NegativeBinomial&, Stream& s, double eta) {
+  return testing::draw_negative_binomial(s, eta);
+}
 
 template <class F>
 class GlmTest : public ::testing::Test {
@@ -76,7 +107,8 @@ class GlmTest : public ::testing::Test {
     return theta;
   }
 };
-using Families = ::testing::Types<Logistic, Probit, Poisson, GaussianMean, Gaussian>;
+using Families = ::testing::Types<Logistic, Probit, Poisson, GaussianMean, Gaussian, StudentKnownScale,
+                                  Student, NegativeBinomialKnownSize, NegativeBinomial>;
 TYPED_TEST_SUITE(GlmTest, Families);
 
 TYPED_TEST(GlmTest, TermsAreTheLogDensityAtTheUsersParameters) {
@@ -296,6 +328,9 @@ std::string refusal(const std::string& family, const std::vector<double>& y) {
     if (family == "logistic") Glm<Logistic>(std::move(design), {}, std::move(priors));
     if (family == "poisson") Glm<Poisson>(std::move(design), {}, std::move(priors));
     if (family == "gaussian") Glm<Gaussian>(std::move(design), {}, std::move(priors));
+    if (family == "student") Glm<Student>(std::move(design), {}, std::move(priors));
+    if (family == "negative-binomial") Glm<NegativeBinomial>(std::move(design), {}, std::move(priors));
+    if (family == "known size") Glm<NegativeBinomialKnownSize>(std::move(design), {}, std::move(priors));
   } catch (const DataError& e) {
     return e.what();
   }
@@ -316,6 +351,14 @@ TEST(Families, RefuseResponsesThatBreakTheirRuleWithTheLine) {
             "d.csv: response \"y\": all 2 rows are 0; a poisson model needs some counts above 0");
   EXPECT_EQ(refusal("gaussian", {3, 3}),
             "d.csv: response \"y\": all 2 rows are 3; a gaussian model needs values that differ");
+  EXPECT_EQ(refusal("student", {3, 3}),
+            "d.csv: response \"y\": all 2 rows are 3; a student model needs values that differ");
+  for (const char* family : {"negative-binomial", "known size"}) {
+    EXPECT_EQ(refusal(family, {1, -1}),
+              "d.csv:3: response \"y\": a negative-binomial model needs counts 0, 1, 2, ... (got -1)");
+    EXPECT_EQ(refusal(family, {0, 0}),
+              "d.csv: response \"y\": all 2 rows are 0; a negative-binomial model needs some counts above 0");
+  }
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST(Fit, FindsTheTrueParametersOfEveryFamily) {
       data.intercept = 0.3;
       data.coefficients = {0.8, -0.4};
     }
-    if (family.name == "gaussian") truth.push_back(1);
+    if (family.name == "gaussian" || family.name == "student") truth.push_back(1);  // sigma
+    if (family.name == "negative-binomial") truth.push_back(1);                     // size
     const FitResult result = fit(options(data.family, "full", formula), simulate(data));
     ASSERT_EQ(result.summary.parameters.size(), truth.size()) << family.name;
     for (std::size_t j = 0; j < truth.size(); ++j) {
@@ -53,6 +54,65 @@ TEST(Fit, FindsTheTrueParametersOfEveryFamily) {
       EXPECT_LT(p.rhat, 1.02);
     }
   }
+}
+
+// The same where the second parameter is known.
+TEST(Fit, TakesAKnownScaleOrSize) {
+  for (const std::string family : {"student", "negative-binomial"}) {
+    SimulateOptions data;
+    data.family = family;
+    data.rows = 4000;
+    data.intercept = 0.3;
+    data.coefficients = {0.8, -0.4};
+    data.sigma = 2.5;
+    data.freedom = 3;
+    data.size = 0.6;
+    FitOptions o = options(family, "full", "y ~ x1 + x2");
+    if (family == "student") {
+      o.known_sigma = 2.5;
+      o.freedom = 3;
+    } else {
+      o.size = 0.6;
+    }
+    const FitResult result = fit(o, simulate(data));
+    const std::vector<double> truth{0.3, 0.8, -0.4};
+    ASSERT_EQ(result.summary.parameters.size(), truth.size()) << family;
+    for (std::size_t j = 0; j < truth.size(); ++j) {
+      const ParameterSummary& p = result.summary.parameters[j];
+      EXPECT_LT(std::abs(p.mean - truth[j]) / p.sd, 5) << family << " " << p.name;
+      EXPECT_NEAR(result.summary.noise.sd_ratio[j], 1, 0.15) << family << " " << p.name;
+    }
+  }
+}
+
+std::string priors_used(const FitOptions& o, const Table& table) {
+  FitOptions quick = o;
+  quick.warmup = 10;
+  quick.draws = 10;
+  for (const std::string& note : fit(quick, table).summary.notes)
+    if (note.rfind("priors: ", 0) == 0) return note;
+  return "none";
+}
+
+TEST(Fit, PrintsThePriorOfTheSecondParameter) {
+  Table counts;
+  counts.rows = 7;
+  counts.columns.push_back({"y", {0, 4, 1, 9, 2, 0, 30}});
+  FitOptions o = options("negative-binomial", "full", "y ~ 1");
+  EXPECT_EQ(priors_used(o, counts), "priors: (Intercept) ~ normal(0, 10); size ~ gamma(2, 0.1)");
+  o.prior_for = {{"size", "exponential(0.5)"}};
+  EXPECT_EQ(priors_used(o, counts), "priors: (Intercept) ~ normal(0, 10); size ~ exponential(0.5)");
+  o.prior_for = {{"size", "flat"}};
+  EXPECT_THROW(static_cast<void>(fit(o, counts)), ModelError);
+  o.prior_for = {{"size", "gamma(2, 1)"}};
+  o.size = 3;  // known: it has no prior
+  EXPECT_THROW(static_cast<void>(fit(o, counts)), UsageError);
+
+  // The median is 2 and the median distance from it 2: 30 counts for nothing.
+  o = options("student", "full", "y ~ 1");
+  EXPECT_EQ(priors_used(o, counts), "priors: (Intercept) ~ normal(2, 29.652); sigma ~ exponential(0.337245)");
+  o.known_sigma = 1;
+  EXPECT_EQ(priors_used(o, counts), "priors: (Intercept) ~ normal(2, 29.652)");
 }
 
 TEST(Fit, WorksForEveryMethodAndProposal) {
@@ -116,16 +176,22 @@ TEST(Options, ComeBackFromJsonAsTheyWere) {
   o.prior_for = {{"x", "flat"}, {"sigma", "gamma(1,2)"}};
   o.delta = 0.1;
   o.subsample_size = 12;
+  o.freedom = 2.5;
+  o.size = 7;
   EXPECT_EQ(options_to_json(options_from_json(options_to_json(o), "run.json")), options_to_json(o));
   EXPECT_THROW(static_cast<void>(options_from_json("{}", "run.json")), DataError);
 }
 
 TEST(Simulate, RowsDependOnTheSeedAndTheirNumberAlone) {
-  SimulateOptions few, many;
-  few.rows = 10;
-  many.rows = 100;
-  const Table a = simulate(few), b = simulate(many);
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(a.columns[1].values[i], b.columns[1].values[i]);
+  for (const char* family : {"logistic", "student", "negative-binomial"}) {
+    SimulateOptions few, many;
+    few.family = many.family = family;
+    few.rows = 10;
+    many.rows = 100;
+    const Table a = simulate(few), b = simulate(many);
+    for (std::size_t j = 0; j < a.columns.size(); ++j)
+      for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(a.columns[j].values[i], b.columns[j].values[i]);
+  }
 }
 
 }  // namespace

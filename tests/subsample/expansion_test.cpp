@@ -184,6 +184,8 @@ TEST(Expansion, AddsUpAndKeepsItsBounds) {
   expect_expansion(Logistic{}, testing::draw_logistic, 3);
   expect_expansion(Probit{}, testing::draw_probit, 2);
   expect_expansion(Poisson{}, testing::draw_poisson, 2);
+  expect_expansion(NegativeBinomialKnownSize{.size = 2.5}, testing::draw_poisson, 2);
+  expect_expansion(StudentKnownScale{.freedom = 4, .sigma = 1.2}, testing::draw_gaussian, 2);
 }
 
 TEST(Expansion, DoesNotDependOnTheNumberOfThreads) {

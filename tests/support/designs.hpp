@@ -50,5 +50,18 @@ inline double draw_poisson(Stream& stream, double eta) {
   return static_cast<double>(poisson(stream, std::exp(eta)));
 }
 inline double draw_gaussian(Stream& stream, double eta) { return eta + 1.5 * normal(stream); }
+// Student's t with a whole number of degrees of freedom.
+inline double draw_t(Stream& stream, int freedom) {
+  const double z = normal(stream);
+  double squares = 0;
+  for (int k = 0; k < freedom; ++k) squares += std::pow(normal(stream), 2);
+  return z / std::sqrt(squares / freedom);
+}
+inline double draw_student(Stream& stream, double eta) { return eta + 1.5 * draw_t(stream, 4); }
+// Size 2: a Poisson rate that is itself gamma, with mean e^eta.
+inline double draw_negative_binomial(Stream& stream, double eta) {
+  const double gamma = exponential(stream) + exponential(stream);
+  return static_cast<double>(poisson(stream, std::exp(eta) * gamma / 2));
+}
 
 }  // namespace mlo::testing

@@ -74,6 +74,10 @@ class Stream {
 void normals(Stream& stream, std::span<double> out) noexcept;
 [[nodiscard]] double exponential(Stream& stream) noexcept;
 
+// Gamma with the given shape > 0 and scale 1 (Marsaglia & Tsang 2000). May be 0 for shapes below 0.01, whose
+// variates are often smaller than any double.
+[[nodiscard]] double gamma(Stream& stream, double shape) noexcept;
+
 // Poisson with the given mean >= 0 (0 for mean 0); its law is tested up to a mean of 1e9.
 [[nodiscard]] std::uint64_t poisson(Stream& stream, double mean);
 

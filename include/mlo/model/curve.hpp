@@ -180,6 +180,25 @@ struct CurveOf<Poisson> {
   static RowShape shape(const Poisson& /*family*/, double eta, double /*y*/) { return {0, std::exp(eta), 1}; }
 };
 
+// f = y (eta - log k) - (y + k) log(1 + e^(eta - log k)), up to a constant.
+template <>
+struct CurveOf<NegativeBinomialKnownSize> {
+  using type = SoftplusCurve;
+  static type curve(const NegativeBinomialKnownSize& /*family*/) { return {}; }
+  static RowShape shape(const NegativeBinomialKnownSize& family, double eta, double y) {
+    return {eta - std::log(family.size), y + family.size, 1};
+  }
+};
+
+template <>
+struct CurveOf<StudentKnownScale> {
+  using type = StudentCurve;
+  static type curve(const StudentKnownScale& family) { return StudentCurve(family.freedom); }
+  static RowShape shape(const StudentKnownScale& family, double eta, double y) {
+    return {(y - eta) / family.sigma, 1, -1 / family.sigma};
+  }
+};
+
 // A family that `exact` can work with.
 template <class F>
 concept BoundedRemainder = requires {

@@ -23,7 +23,8 @@ concept Family = requires(const F& f, const Batch& batch, std::span<double> out,
   noexcept->std::same_as<double>;
 };
 
-// One prior a parameter, in the user's coordinates (the user's columns; sigma itself, not its log).
+// One prior a parameter, in the user's coordinates (the user's columns; sigma and size themselves, not their
+// logs).
 struct GlmPriors {
   std::vector<Prior> coefficients;
   // The intercept's prior speaks of the predictor at the columns' means, as in rstanarm, not at zero.
@@ -66,13 +67,14 @@ class Glm {
   void to_working(Params user, std::span<double> out) const;
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
 
-  // Why there is no mode, if theta shows it: the columns predict a gaussian response exactly. Empty: no
-  // reason seen.
-  [[nodiscard]] std::string degenerate(Params theta) const;
+  // Why there is no mode, of the posterior or of the likelihood, if theta and the
+  // derivatives there show it: the columns predict a
+  // gaussian response exactly, say. Empty: no reason seen.
+  [[nodiscard]] std::string degenerate(Params theta, const Derivatives& at, bool with_prior) const;
 
-  // Whether the likelihood of every one of these rows never falls on the way from any theta in this
-  // direction: then there is no finite maximum (separation). Directions of the auxiliary parameter never
-  // separate.
+  // Whether the likelihood of every one of these rows never falls on the way from any theta in the direction
+  // of these coefficients: then there is no finite maximum (separation). What the direction says of the
+  // auxiliary parameter does not count.
   [[nodiscard]] bool recedes(Params direction, Rows rows) const;
 
  private:
@@ -90,5 +92,9 @@ extern template class Glm<Probit>;
 extern template class Glm<Poisson>;
 extern template class Glm<GaussianMean>;
 extern template class Glm<Gaussian>;
+extern template class Glm<StudentKnownScale>;
+extern template class Glm<Student>;
+extern template class Glm<NegativeBinomialKnownSize>;
+extern template class Glm<NegativeBinomial>;
 
 }  // namespace mlo

@@ -50,13 +50,19 @@ struct ModeProblem {
   std::function<Derivatives(Params, Rows)> likelihood;
   std::function<void(Params, Derivatives&)> add_prior;  // empty for the likelihood's mode
   std::function<bool(Params direction)> recedes;        // empty: cannot
-  std::function<std::string(Params)> degenerate;        // why there can be no mode, seen from theta; or ""
-  std::size_t columns = 0;                              // the first so many parameters must be of full rank
+  // Why there can be no mode, seen from theta and the objective there; or "".
+  std::function<std::string(Params, const Derivatives&)> degenerate;
+  // The first so many parameters are coefficients, which must be of full rank; the others are logarithms.
+  std::size_t columns = 0;
   std::vector<std::string> names;
 };
 
 // Throws ModelError, naming the columns: rank deficiency, separation, no convergence.
 [[nodiscard]] Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mode* warm_start);
+
+// One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by
+// anything. All rows, if count is their number.
+[[nodiscard]] std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count);
 
 // The sums of the log-likelihood's derivatives over all rows, the same for any number of threads.
 inline constexpr std::size_t rows_per_block = 4096;
@@ -95,8 +101,10 @@ template <TwiceDifferentiable M>
   }
   problem.columns = model.dim();
   if constexpr (requires { model.design(); }) problem.columns = model.design().dim;
-  if constexpr (requires(Params t) { model.degenerate(t); })
-    problem.degenerate = [&](Params theta) { return model.degenerate(theta); };
+  if constexpr (requires(Params t, const Derivatives& d) { model.degenerate(t, d, true); })
+    problem.degenerate = [&](Params theta, const Derivatives& at) {
+      return model.degenerate(theta, at, options.of == ModeOf::posterior);
+    };
   if constexpr (requires { model.names(); }) problem.names = model.names();
   return find_mode(problem, options, warm_start);
 }

@@ -23,8 +23,10 @@ struct FitOptions {
   std::optional<std::string> prior;  // of all coefficients
   std::optional<std::string> prior_intercept;
   std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
-  std::optional<double> known_sigma;                           // gaussian-mean
+  std::optional<double> known_sigma;                           // gaussian-mean; student (empty: estimated)
   std::optional<double> known_mean;                            // gaussian-precision
+  std::optional<double> freedom;                               // student; empty: 4
+  std::optional<double> size;                                  // negative-binomial; empty: estimated
   std::string scale = "none";
   std::string missing = "drop";
 

@@ -19,7 +19,9 @@ struct SimulateOptions {
                                    0.5};  // of x1, x2, ...; for gaussian-mean mu, for gaussian-precision tau
   double intercept = 0;
   double correlation = 0;  // of neighbouring columns: AR(1)
-  double sigma = 1;        // of gaussian families
+  double sigma = 1;        // of gaussian and student families
+  double freedom = 4;      // of student
+  double size = 1;         // of negative-binomial
   std::uint64_t seed = 1;
 };
 

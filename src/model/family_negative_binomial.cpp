@@ -1,0 +1,227 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// negative-binomial: a = log k, k = size, t = eta - a, so that e^t = mu / k,
+// f = log Gamma(y + k) - log Gamma(k) - log y! + y t - (y + k) softplus(t)
+//   = sum_{j < y} log(1 + j / k) - log y! + y eta - (y + k) softplus(t).
+// The second form has no differences of large numbers as k grows: there it is the Poisson law's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "mlo/base/special.hpp"
+#include "model/family_parts.hpp"
+
+namespace mlo {
+namespace {
+
+// x - log(1 + x) for x >= 0, without the cancellation where x is small.
+double log1p_rest(double x) noexcept {
+  if (x > 0.01) return x - std::log1p(x);
+  // x^2/2 - x^3/3 + ...; the terms left out are below 1e-17 of the first.
+  double tail = 0;
+  for (int m = 10; m >= 2; --m) tail = 1.0 / m - x * tail;
+  return x * x * tail;
+}
+
+// log(1 + x) - x / (1 + x), in the same way.
+double log1p_excess(double x) noexcept {
+  return x > 0.01 ? std::log1p(x) - x / (1 + x) : x * x / (1 + x) - log1p_rest(x);
+}
+
+// sum_{j < y} of g(j), where g is one of
+//   log(1 + j / k)     the term's part that is not linear in eta,
+//   j / (k + j)        minus its derivative in a,
+//   j k / (k + j)^2    its second derivative in a.
+// Small counts, which are nearly all, come from tables that grow with the largest count of a batch; beyond
+// them Euler and Maclaurin's formula is exact to 1e-13: g changes slowly where k + j is above 128.
+class CountSums {
+ public:
+  explicit CountSums(double k) noexcept : k_(k) {}
+
+  double logs(double y) noexcept {
+    if (y < limit) return at(y).logs;
+    // (k + j) log(1 + j / k) - j
+    const auto integral = [&](double j) {
+      const double x = j / k_;
+      return x > 0.01 ? (k_ + j) * std::log1p(x) - j : k_ * (x * x - (1 + x) * log1p_rest(x));
+    };
+    const auto ends = [&](double j) {
+      const double s = k_ + j;
+      return -0.5 * std::log1p(j / k_) + 1 / (12 * s) - 2 / (720 * s * s * s);
+    };
+    return at(limit).logs + integral(y) - integral(limit) + ends(y) - ends(limit);
+  }
+
+  double slopes(double y) noexcept {
+    if (y < limit) return at(y).slopes;
+    const auto antiderivative = [&](double j) {
+      const double s = k_ + j, share = k_ / s;
+      return k_ * log1p_rest(j / k_) - 0.5 * j / s + share / (12 * s) - 6 * share / (720 * s * s * s);
+    };
+    return at(limit).slopes + antiderivative(y) - antiderivative(limit);
+  }
+
+  double curvatures(double y) noexcept {
+    if (y < limit) return at(y).curvatures;
+    const auto antiderivative = [&](double j) {
+      const double s = k_ + j, share = k_ / s;
+      return k_ * log1p_excess(j / k_) - 0.5 * j / s * share + (2 * share - 1) * share / (12 * s) -
+             (24 * share - 6) * share / (720 * s * s * s);
+    };
+    return at(limit).curvatures + antiderivative(y) - antiderivative(limit);
+  }
+
+ private:
+  static constexpr int limit = 128;
+  struct Sums {
+    double logs = 0, slopes = 0, curvatures = 0;
+  };
+
+  const Sums& at(double y) noexcept {
+    const auto wanted = static_cast<std::size_t>(y);
+    for (; known_ < wanted; ++known_) {
+      const auto j = static_cast<double>(known_);
+      const Sums& before = sums_[known_];
+      const double s = k_ + j;
+      sums_[known_ + 1] = {before.logs + std::log1p(j / k_), before.slopes + j / s,
+                           before.curvatures + j / s * (k_ / s)};
+    }
+    return sums_[wanted];
+  }
+
+  double k_;
+  std::size_t known_ = 0;  // sums_[0..known_] are filled in
+  std::array<Sums, limit + 1> sums_;
+};
+
+void subtract(std::span<const double> eta, double a, std::span<double> out) noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = eta[i] - a;
+}
+
+void negative_binomial_terms(const Batch& batch, double a, double size, std::span<double> out) noexcept {
+  CountSums sums(size);
+  subtract(batch.eta, a, out);
+  softplus(out, out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double y = batch.y[i];
+    out[i] = sums.logs(y) - log_factorial(y) + y * batch.eta[i] - (y + size) * out[i];
+  }
+}
+
+// Without the sums over counts: what changes with eta.
+double negative_binomial_sum(const Batch& batch, double a, double size) noexcept {
+  std::array<double, 512> soft;
+  double total = 0;
+  for (std::size_t first = 0; first < batch.eta.size(); first += soft.size()) {
+    const std::size_t count = std::min(soft.size(), batch.eta.size() - first);
+    const std::span<double> part = std::span(soft).first(count);
+    subtract(batch.eta.subspan(first, count), a, part);
+    softplus(part, part);
+    for (std::size_t i = 0; i < count; ++i)
+      total += batch.y[first + i] * batch.eta[first + i] - (batch.y[first + i] + size) * part[i];
+  }
+  return total;
+}
+
+// Needs t = eta - a in out.first. p = mu / (k + mu) and 1 - p both to the last bits, since either may be
+// tiny.
+void eta_derivatives(const Batch& batch, double size, const BatchDerivatives& out) noexcept {
+  sigmoid(out.first, out.second);
+  for (double& t : out.first) t = -t;
+  sigmoid(out.first, out.first);
+  for (std::size_t i = 0; i < batch.eta.size(); ++i) {
+    const double y = batch.y[i], p = out.second[i], rest = out.first[i];
+    out.first[i] = y * rest - size * p;
+    out.second[i] = -(y + size) * p * rest;
+  }
+}
+
+}  // namespace
+
+// ---- size known
+
+void NegativeBinomialKnownSize::check(const Design& design) { check_counts(design, name); }
+
+void NegativeBinomialKnownSize::terms(const Batch& batch, std::span<double> out) const noexcept {
+  negative_binomial_terms(batch, std::log(size), size, out);
+}
+
+double NegativeBinomialKnownSize::sum(const Batch& batch) const noexcept {
+  return negative_binomial_sum(batch, std::log(size), size);
+}
+
+double NegativeBinomialKnownSize::derivatives(const Batch& batch,
+                                              const BatchDerivatives& out) const noexcept {
+  subtract(batch.eta, std::log(size), out.first);
+  eta_derivatives(batch, size, out);
+  return sum(batch);
+}
+
+StartingPoint NegativeBinomialKnownSize::start(const Design& design) { return Poisson::start(design); }
+
+// ---- size estimated
+
+void NegativeBinomial::check(const Design& design) { check_counts(design, name); }
+
+void NegativeBinomial::terms(const Batch& batch, std::span<double> out) const noexcept {
+  negative_binomial_terms(batch, batch.aux, std::exp(batch.aux), out);
+}
+
+double NegativeBinomial::sum(const Batch& batch) const noexcept {
+  const double size = std::exp(batch.aux);
+  CountSums sums(size);
+  double total = negative_binomial_sum(batch, batch.aux, size);
+  for (const double y : batch.y) total += sums.logs(y);
+  return total;
+}
+
+double NegativeBinomial::derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept {
+  const double size = std::exp(batch.aux);
+  CountSums sums(size);
+  subtract(batch.eta, batch.aux, out.first);
+  exp(out.first, out.aux);  // mu / k
+  softplus(out.first, out.aux_second);
+  sigmoid(out.first, out.aux_eta);
+  eta_derivatives(batch, size, out);
+  for (std::size_t i = 0; i < batch.eta.size(); ++i) {
+    const double y = batch.y[i], ratio = out.aux[i], p = out.aux_eta[i];
+    // y p (1 - p), and k p^2.
+    const double cross = -out.second[i] * (y / (y + size)), square = size * p * p;
+    // k (p - softplus(t)): as k grows it falls like 1 / k, while its two parts tend to mu.
+    const double gap = -size * (ratio > 0.01 ? out.aux_second[i] - p : log1p_excess(ratio));
+    out.aux[i] = y * p + gap - sums.slopes(y);
+    out.aux_second[i] = sums.curvatures(y) - cross + gap + square;
+    out.aux_eta[i] = cross - square;
+  }
+  return sum(batch);
+}
+
+StartingPoint NegativeBinomial::start(const Design& design) {
+  StartingPoint point = Poisson::start(design);
+  const double mean = mean_response(design);
+  double squares = 0;
+  for (std::size_t i = 0; i < design.rows; ++i) squares += (design.y(i) - mean) * (design.y(i) - mean);
+  const double variance = squares / static_cast<double>(design.rows);
+  // By moments, as if the columns explained nothing: rather too small, the side from which Newton's method
+  // finds the maximum.
+  point.aux = std::log(mean * mean / std::max(variance - mean, 0.1 * mean));
+  return point;
+}
+
+// Near 1/k = 0 the log-likelihood is quadratic in 1/k, with information sum mu^2 / 2; without overdispersion
+// its maximum is at 1/k <= 0. A size so large that 1/k is below 1/200 of its standard error is infinite for
+// all the data can tell, and the search passes it before its steps get short.
+std::string NegativeBinomial::degenerate(const Design& design, double aux, double slope) {
+  if (slope < 0) return {};  // a step too far: the way back is up
+  double squares = 0;        // y (y - 1) has the mean mu^2 where there is no overdispersion
+  for (std::size_t i = 0; i < design.rows; ++i) squares += design.y(i) * (design.y(i) - 1);
+  if (!(std::exp(aux) > 300 * std::sqrt(std::max(squares, 1.0)))) return {};
+  return fmt::format(
+      "the response \"{}\" is not overdispersed: size would be infinite, so the likelihood has no finite "
+      "maximum; use --family poisson, or a method that needs no maximum-likelihood fit (--method full, or "
+      "--weights-at map)",
+      design.response);
+}
+
+}  // namespace mlo

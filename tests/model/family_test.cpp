@@ -1,0 +1,158 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Families at the far ends of their parameters, against long double.
+#include "mlo/model/family.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace mlo {
+namespace {
+
+using Real = long double;
+
+// A term and its derivatives of one row.
+struct Row {
+  double term, first, second, aux, aux_second, aux_eta;
+};
+template <class F>
+Row row_of(const F& family, double eta, double y, double aux) {
+  Row r{};
+  const Batch batch{{&eta, 1}, {&y, 1}, aux};
+  family.terms(batch, {&r.term, 1});
+  const BatchDerivatives out{{&r.first, 1}, {&r.second, 1}, {&r.aux, 1}, {&r.aux_second, 1}, {&r.aux_eta, 1}};
+  static_cast<void>(family.derivatives(batch, out));
+  return r;
+}
+
+void expect_close(double got, Real expected, Real size, double relative, const char* what) {
+  EXPECT_LE(std::abs(static_cast<double>(got - expected)), static_cast<double>(relative * size))
+      << what << ": " << got << ", expected " << static_cast<double>(expected);
+}
+
+TEST(Student, IsRightFromTheCentreToTheFarTail) {
+  for (const double nu : {0.3, 1.0, 4.0, 30.0, 1e8})
+    for (const double a : {-3.0, 0.0, 5.0})
+      for (const double z : {0.0, 1e-9, 1e-3, 0.7, 2.0, 50.0, 1e6, 1e100}) {
+        SCOPED_TRACE(::testing::Message() << "nu " << nu << ", a " << a << ", z " << z);
+        const Real sigma = std::exp(static_cast<Real>(a));
+        const double y = static_cast<double>(sigma * z);
+        const Row got = row_of(Student{.freedom = nu}, 0, y, a);
+        const Real q = (y / sigma) * (y / sigma), n = nu;
+        // The constant by Stirling's difference where lgamma's would cancel: log Gamma(x + 1/2) - log
+        // Gamma(x).
+        const Real x = n / 2;
+        const Real gammas =
+            nu > 1000 ? std::log(x) / 2 - 1 / (8 * x) : std::lgamma(x + 0.5L) - std::lgamma(x);
+        const Real tail = (n + 1) / 2 * std::log1p(q / n);
+        const Real f = gammas - std::log(n * std::numbers::pi_v<Real>) / 2 - a - tail;
+        // lgamma of 5e7 is 8e8, known to 1e-16 of that.
+        expect_close(got.term, f, 1 + std::abs(f), nu > 1000 ? 1e-6 : 1e-14, "term");
+        const Real w = 1 / (n + q), r = y;
+        expect_close(got.first, (n + 1) * r / sigma / sigma * w, std::abs((n + 1) * r / sigma / sigma * w),
+                     1e-14, "first");
+        expect_close(got.second, (n + 1) * (q - n) * w * w / sigma / sigma, (n + 1) * w / sigma / sigma,
+                     1e-14, "second");
+        expect_close(got.aux, (n + 1) * q * w - 1, 1 + (n + 1) * q * w, 1e-14, "aux");
+        expect_close(got.aux_second, -2 * (n + 1) * n * q * w * w, 2 * (n + 1) * n * q * w * w, 1e-14,
+                     "aux_second");
+        expect_close(got.aux_eta, -2 * (n + 1) * n * r / sigma / sigma * w * w,
+                     2 * (n + 1) * n * std::abs(r) / sigma / sigma * w * w, 1e-14, "aux_eta");
+        const Row known = row_of(StudentKnownScale{.freedom = nu, .sigma = std::exp(a)}, 0, y, 0);
+        EXPECT_NEAR(known.term, got.term, 1e-14 * (1 + std::abs(got.term)));
+        EXPECT_NEAR(known.first, got.first, 1e-14 * std::abs(got.first));
+        EXPECT_NEAR(known.second, got.second,
+                    1e-14 * std::abs(static_cast<double>((n + 1) * w / sigma / sigma)));
+      }
+}
+
+TEST(Student, HasADensityThatIntegratesToOne) {
+  // x = sinh(s) sinh-stretches the tails, so that the trapezoid rule converges fast.
+  for (const double nu : {0.5, 1.0, 4.0, 30.0}) {
+    double total = 0;
+    const double h = 0.01;
+    for (double s = -100; s <= 100; s += h) {
+      const Row r = row_of(Student{.freedom = nu}, 0.3, 0.3 + std::sinh(s), 0.4);
+      total += h * std::cosh(s) * std::exp(r.term);
+    }
+    EXPECT_NEAR(total, 1, 1e-9) << nu;
+  }
+}
+
+// Counts below and above those that are tabulated, sizes from nearly none to nearly Poisson's.
+TEST(NegativeBinomial, IsRightForEverySizeAndCount) {
+  for (const double a : {-9.0, -1.0, 0.5, 3.0, 8.0, 14.0, 20.0, 25.0})
+    for (const double y : {0.0, 1.0, 5.0, 127.0, 128.0, 129.0, 3000.0, 100'000.0})
+      for (const double shift : {-8.0, -0.1, 0.0, 0.5, 4.0}) {
+        SCOPED_TRACE(::testing::Message() << "log size " << a << ", y " << y << ", shift " << shift);
+        const double eta = std::log(y + 1) + shift;
+        const Row got = row_of(NegativeBinomial{}, eta, y, a);
+        const Real k = std::exp(static_cast<Real>(a)), mu = std::exp(static_cast<Real>(eta)), q = mu / k;
+        Real logs = 0, factorial = 0, slopes = 0, curvatures = 0;
+        for (Real j = 0; j < y; ++j) {
+          logs += std::log1p(j / k);
+          factorial += std::log1p(j);
+          slopes += j / (k + j);
+          curvatures += j / (k + j) * (k / (k + j));
+        }
+        const Real soft = std::log1p(q), p = q / (1 + q);
+        const Real f = logs - factorial + y * static_cast<Real>(eta) - (y + k) * soft;
+        // Rounding of parts that cancel: eta and log y! of a large count.
+        const Real size = 1 + logs + factorial + y * std::abs(static_cast<Real>(eta)) + (y + k) * soft;
+        expect_close(got.term, f, size, 5e-15, "term");
+        expect_close(got.first, y - (y + k) * p, y + k * p, 1e-13, "first");
+        expect_close(got.second, -(y + k) * p / (1 + q), (y + k) * p / (1 + q), 1e-13, "second");
+        // Each part falls like 1 / k; their sizes, not those of the terms that cancel, are the measure.
+        const Real gap = k * (q < 1e-4L ? -q * q / 2 + 2 * q * q * q / 3 - 3 * q * q * q * q / 4 +
+                                              4 * q * q * q * q * q / 5
+                                        : p - soft);
+        const Real parts = slopes + y * p - gap;
+        expect_close(got.aux, y * p + gap - slopes, parts, 1e-12, "aux");
+        expect_close(got.aux_second, curvatures - y * p / (1 + q) + gap + k * p * p,
+                     curvatures + y * p / (1 + q) - gap + k * p * p, 1e-12, "aux_second");
+        expect_close(got.aux_eta, y * p / (1 + q) - k * p * p, y * p / (1 + q) + k * p * p, 1e-12, "aux_eta");
+        const Row known = row_of(NegativeBinomialKnownSize{.size = std::exp(a)}, eta, y, 0);
+        expect_close(known.term, f, size, 5e-15, "known term");
+        EXPECT_NEAR(known.first, got.first, 1e-12 * static_cast<double>(y + k * p));
+        EXPECT_NEAR(known.second, got.second, 1e-12 * std::abs(got.second));
+      }
+}
+
+TEST(NegativeBinomial, TendsToThePoissonLaw) {
+  for (const double y : {0.0, 3.0, 40.0, 500.0}) {
+    const double eta = std::log(y + 2);
+    const double poisson = row_of(Poisson{}, eta, y, 0).term;
+    // The difference is ((y - mu)^2 - y) / (2 k) in the first order.
+    const double k = 1e9, expected = (std::pow(y - std::exp(eta), 2) - y) / (2 * k);
+    EXPECT_NEAR(row_of(NegativeBinomialKnownSize{.size = k}, eta, y, 0).term - poisson, expected,
+                1e-14 * (1 + y * eta));
+  }
+}
+
+TEST(NegativeBinomial, HasADensityThatAddsUpToOne) {
+  for (const double size : {0.5, 2.0, 40.0}) {
+    double total = 0, mean = 0, square = 0;
+    for (double y = 0; y < 3000; ++y) {
+      const double density = std::exp(row_of(NegativeBinomialKnownSize{.size = size}, 2.5, y, 0).term);
+      total += density;
+      mean += density * y;
+      square += density * y * y;
+    }
+    const double mu = std::exp(2.5);
+    EXPECT_NEAR(total, 1, 1e-11);
+    EXPECT_NEAR(mean, mu, 1e-9 * mu);
+    EXPECT_NEAR(square - mean * mean, mu + mu * mu / size, 1e-7 * mu * mu);
+  }
+}
+
+TEST(RobustSpread, IsTheMedianAndTheScaledMedianDistance) {
+  const RobustSpread s = robust_spread({1, 2, 3, 4, 1000});
+  EXPECT_EQ(s.centre, 3);
+  EXPECT_DOUBLE_EQ(s.scale, 1.4826);
+  EXPECT_DOUBLE_EQ(robust_spread({5, 5, 5, 5, 9}).scale, 0.8);  // the mean distance
+  EXPECT_EQ(robust_spread({5, 5}).scale, 0);
+}
+
+}  // namespace
+}  // namespace mlo
