@@ -221,6 +221,14 @@ void check(const FitOptions& o) {
   positive("--size", o.size);
   if (o.known_mean && !std::isfinite(*o.known_mean))
     throw UsageError(fmt::format("--known-mean must be a finite number (got {})", *o.known_mean));
+  const bool estimated =
+      (o.family == "student" && !o.known_sigma) || (o.family == "negative-binomial" && !o.size);
+  if (o.method == "exact" && estimated)
+    throw UsageError(fmt::format(
+        "--method exact needs bounds that hold for every value of the parameters; there are none while the "
+        "second "
+        "parameter of --family {} is estimated. Give it with {}, or use --method full or difference",
+        o.family, o.family == "student" ? "--known-sigma" : "--size"));
   if (o.prior) static_cast<void>(Prior::parse(*o.prior, "--prior"));
   if (o.prior_intercept) static_cast<void>(Prior::parse(*o.prior_intercept, "--prior-intercept"));
   for (const auto& [name, text] : o.prior_for) static_cast<void>(Prior::parse(text, "--prior-for " + name));

@@ -294,6 +294,42 @@ class Options(BadInputTest):
                               ("--delta", "0.1")):
             self.refused_options(f"{option} has no meaning with --method full", option, value, "--method", "full")
 
+    def test_options_of_exact_belong_to_it(self):
+        for option, value in (("--thinning", "balanced"), ("--order", "3")):
+            for method in ("auto", "full", "mlo"):
+                self.refused_options(f"{option} has no meaning with --method {method}; it is for --method exact",
+                                     option, value, "--method", method)
+        self.refused_options("--audit has no meaning with --method full: it checks --method exact",
+                             "--audit", "--method", "full")
+        self.refused_options("--audit-every needs --audit", "--audit-every", "10", "--method", "exact")
+        self.refused_options("--order must be at most 3 (got 4)", "--order", "4", "--method", "exact")
+        self.refused_options('--thinning must be one of balanced, factorised (got "foo")', "--thinning", "foo",
+                             "--method", "exact")
+        self.refused_options("--proposal adaptive has no meaning with --method exact, whose proposals have the "
+                             "posterior's shape from the start; use laplace or random-walk, or --method full",
+                             "--proposal", "adaptive", "--method", "exact")
+        for method in ("exact", "auto"):
+            self.refused_options(f"--subsample-size has no meaning with --method {method}", "--subsample-size", "10",
+                                 "--method", method)
+
+    def test_exact_needs_a_known_second_parameter(self):
+        for family, option in (("student", "--known-sigma"), ("negative-binomial", "--size")):
+            self.refused_options("--method exact needs bounds that hold for every value of the parameters; there are "
+                                 f"none while the second parameter of --family {family} is estimated. Give it with "
+                                 f"{option}, or use --method full or difference",
+                                 "--family", family, "--method", "exact")
+
+    def test_options_of_difference_belong_to_it(self):
+        self.refused_options("--noise-sd has no meaning with --method mlo; it is for --method difference",
+                             "--noise-sd", "0.1", "--method", "mlo")
+        self.refused_options("--noise-sd must be positive (got 0)", "--noise-sd", "0", "--method", "difference")
+        self.refused_options("--method difference has remainder weights: with --weights mlo its noise would go unseen",
+                             "--weights", "mlo", "--method", "difference")
+        self.refused_options("--weights remainder are for what control variates leave over: use --method difference",
+                             "--weights", "remainder", "--method", "mlo")
+        self.refused_options("--uniform-share must be positive with --method difference (got 0)",
+                             "--uniform-share", "0", "--method", "difference")
+
     def test_options_of_the_adaptive_size_have_no_meaning_for_a_fixed_size(self):
         for method in ("mlo", "uniform"):
             self.refused_options(f"--delta has no meaning with --method {method}", "--delta", "0.1",
@@ -351,11 +387,11 @@ class Options(BadInputTest):
 
     def test_proposal_options_must_fit_the_proposal(self):
         self.refused_options("--proposal-shape has no meaning with --proposal laplace, which has the shape of the "
-                             "Laplace fit", "--proposal-shape", "identity")
+                             "Laplace fit", "--method", "full", "--proposal-shape", "identity")
         self.refused_options("--proposal-scale must be at most 1 with --proposal laplace, where 1 draws independently "
                              "from the Laplace fit (got 2)", "--proposal-scale", "2")
         self.refused_options("--proposal-shape identity needs --proposal-scale: the step's standard deviation, for "
-                             "every parameter", "--proposal", "random-walk", "--proposal-shape", "identity")
+                             "every parameter", "--method", "full", "--proposal", "random-walk", "--proposal-shape", "identity")
         self.refused_options("--proposal-scale must be positive (got -1)", "--proposal-scale", "-1")
 
     def test_weights_at_needs_one_number_a_parameter(self):
@@ -378,11 +414,11 @@ class Options(BadInputTest):
         for option, words in (
                 ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
                              "negative-binomial"),
-                ("--method", "full, uniform, mlo, mlo-adaptive"), ("--scale", "none, sd, standard"),
+                ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive"), ("--scale", "none, sd, standard"),
                 ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive"),
                 ("--start", "laplace, mode")):
             self.refused_options(f'{option} must be one of {words} (got "foo")', option, "foo")
-        self.refused_options('--weights must be one of uniform, mlo, score (got "foo")',
+        self.refused_options('--weights must be one of uniform, mlo, score, remainder (got "foo")',
                              "--method", "mlo", "--weights", "foo")
 
     def test_a_seed_is_a_whole_number_from_0_that_fits_64_bits(self):

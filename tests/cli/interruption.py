@@ -15,13 +15,15 @@ LONG = {
                                "--thin", "600"),
     "mlo-adaptive": ("--method", "mlo-adaptive", "--subsample-size", "20", "--max-subsample-size", "100",
                      "--thin", "600"),
+    "exact": ("--method", "exact", "--thin", "9000"),
+    "difference": ("--method", "difference", "--thin", "500"),
 }
 
 
 class Interruption(CommandTest):
     base = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "2", "--seed", "4", "--threads", "2")
     sampling = (*base, "--warmup", "2000", "--draws", "300")
-    warming = (*base, "--warmup", "250000", "--draws", "300", "--proposal", "adaptive")
+    warming = (*base, "--warmup", "250000", "--draws", "300", "--method", "full", "--proposal", "adaptive")
 
     def setUp(self):
         super().setUp()

@@ -17,6 +17,7 @@ class RunDirectory(CommandTest):
     chains, draws_a_chain = 3, 150
     fit = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "3", "--warmup", "100", "--draws", "150", "--thin", "2",
            "--seed", "9")
+    full = (*fit, "--method", "full")
 
     def setUp(self):
         super().setUp()
@@ -27,7 +28,7 @@ class RunDirectory(CommandTest):
         self.assertEqual(self.files("run"), ["draws-1.csv", "draws-2.csv", "draws-3.csv", "run.json", "summary.csv"])
 
     def test_run_json_says_what_was_run_and_names_the_parameters(self):
-        self.good(*self.fit, "--out", "run")
+        self.good(*self.full, "--out", "run")
         run = self.run_json("run")
         self.assertEqual(run["status"], "finished")
         self.assertEqual(run["mlo"], self.good("--version").stdout.split()[-1])
@@ -40,7 +41,7 @@ class RunDirectory(CommandTest):
             self.assertEqual(options[name], value, name)
 
     def test_the_draws_are_stan_csv(self):
-        self.good(*self.fit, "--out", "run")
+        self.good(*self.full, "--out", "run")
         for chain in range(1, self.chains + 1):
             draws = self.draws("run", chain)
             self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
@@ -54,7 +55,7 @@ class RunDirectory(CommandTest):
 
     def test_lp_is_the_log_posterior_up_to_a_constant(self):
         # logistic, with standard normal priors: sum of y eta - log(1 + e^eta), minus half the sum of squares.
-        self.good(*self.fit, "--out", "run", "--prior", "normal(0,1)", "--prior-intercept", "normal(0,1)")
+        self.good(*self.full, "--out", "run", "--prior", "normal(0,1)", "--prior-intercept", "normal(0,1)")
         with open(self.path("data.csv"), encoding="utf-8") as file:
             data = [[float(cell) for cell in row] for row in list(csv.reader(file))[1:]]
 
@@ -147,7 +148,7 @@ class RunDirectory(CommandTest):
 class Resuming(CommandTest):
     # About a second of warm-up, in which it is interrupted.
     model = ("data.csv", "y ~ x1 + x2")
-    options = ("--chains", "2", "--seed", "4", "--proposal", "adaptive", "--warmup", "250000")
+    options = ("--chains", "2", "--seed", "4", "--method", "full", "--proposal", "adaptive", "--warmup", "250000")
     fit = ("fit", *model, *options, "--draws", "300", "--out", "run")
 
     def setUp(self):

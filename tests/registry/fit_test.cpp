@@ -123,6 +123,10 @@ TEST(Fit, WorksForEveryMethodAndProposal) {
     for (const char* proposal : {"laplace", "random-walk", "adaptive"}) {
       FitOptions o = options("logistic", std::string(method.name), "y ~ 0 + x1 + x2");
       o.proposal = proposal;
+      if ((method.name == "exact" || method.name == "auto") && o.proposal == "adaptive") {
+        EXPECT_THROW(static_cast<void>(fit(o, table)), UsageError);
+        continue;
+      }
       o.warmup = 300;
       o.draws = 300;
       const FitResult result = fit(o, table);
