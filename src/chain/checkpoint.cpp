@@ -26,8 +26,8 @@ class Writer {
     static_assert(std::is_trivially_copyable_v<T>);
     out.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
-  template <class T>
-  void operator()(const std::vector<T>& values) {
+  template <class T, class Allocator>
+  void operator()(const std::vector<T, Allocator>& values) {
     (*this)(static_cast<std::uint64_t>(values.size()));
     out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   }
@@ -43,8 +43,8 @@ class Reader {
     static_assert(std::is_trivially_copyable_v<T>);
     std::memcpy(&value, take(sizeof value), sizeof value);
   }
-  template <class T>
-  void operator()(std::vector<T>& values) {
+  template <class T, class Allocator>
+  void operator()(std::vector<T, Allocator>& values) {
     std::uint64_t size = 0;
     (*this)(size);
     if (size > left_.size() / sizeof(T)) throw std::length_error("truncated");

@@ -3,26 +3,14 @@
 
 namespace mlo {
 
-void ChainAccount::count(const StepInfo& info) {
+void ChainAccount::sample_rows(std::uint64_t rows) {
   constexpr std::size_t capacity = 1 << 14;
-  if (steps % rows_stride == 0) {
-    if (rows_sample.size() == capacity) {
-      for (std::size_t k = 0; k < capacity / 2; ++k) rows_sample[k] = rows_sample[2 * k];
-      rows_sample.resize(capacity / 2);
-      rows_stride *= 2;
-    }
-    if (steps % rows_stride == 0) rows_sample.push_back(info.rows_read);
+  if (rows_sample.size() == capacity) {
+    for (std::size_t k = 0; k < capacity / 2; ++k) rows_sample[k] = rows_sample[2 * k];
+    rows_sample.resize(capacity / 2);
+    rows_stride *= 2;
   }
-  ++steps;
-  accepted += info.accepted ? 1 : 0;
-  not_finite += info.finite ? 0 : 1;
-  rows_read += info.rows_read;
-  if (info.finite) noise_sd_sum += info.noise_sd;
-  bound_violations += info.bound_violations;
-  if (info.audited) {
-    ++audited;
-    audit_error = std::max(audit_error, info.audit_error);
-  }
+  if (steps % rows_stride == 0) rows_sample.push_back(rows);
 }
 
 std::vector<double> ChainRecord::parameter(std::size_t j) const {

@@ -46,8 +46,8 @@ double SoftplusCurve::difference(double e, double t) const noexcept {
 }
 
 double SoftplusCurve::derivative(int k, double e) const noexcept {
-  const double s = sigmoid_of(e), a = s * sigmoid_of(-e);
-  return k == 3 ? -a * std::tanh(-0.5 * e) : -a * (1 - 6 * a);
+  const double z = std::exp(-std::abs(e)), a = z / ((1 + z) * (1 + z));
+  return k == 3 ? a * std::copysign((1 - z) / (1 + z), e) : -a * (1 - 6 * a);
 }
 
 std::span<const double> SoftplusCurve::critical(int k) const noexcept {

@@ -41,8 +41,7 @@ int cheaper_order(std::size_t rows, std::size_t dim, double steps, double rows_o
   const double with_2 = steps * row * rows_order_2;
   const double with_3 =
       steps * (row * rows_order_3 + product * products) + summand * products * static_cast<double>(rows);
-  // Beyond 100 parameters the form alone has 170,000 coefficients.
-  return dim <= 100 && with_3 < with_2 ? 3 : 2;
+  return dim <= CubicForm::max_dim && with_3 < with_2 ? 3 : 2;
 }
 
 namespace detail {

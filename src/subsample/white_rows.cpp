@@ -31,32 +31,60 @@ void WhiteDots(const float* records, std::size_t stride, const RowId* ids, std::
   }
 }
 
+// The products v_j v_k of all pairs j <= k first, k by k; then, for each block of 8 l's, one long sum over
+// pairs.
 double WhiteCubic(const float* coefficients, std::size_t dim, const float* v) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t padded = (dim + 7) / 8 * 8;
+  constexpr std::size_t most = CubicForm::max_dim * (CubicForm::max_dim + 1) / 2 + 8;
+  float pairs[most];
+  for (std::size_t k = 0, at = 0; k < dim; at += ++k) {
+    // Runs over the end of this k's products; the next k's overwrite that.
+    for (std::size_t j = 0; j <= k; j += lanes)
+      hn::StoreU(hn::Mul(hn::Set(d, v[k]), hn::LoadU(d, v + j)), d, pairs + at + j);
+  }
   V total = hn::Zero(d);
-  for (std::size_t k = 0; k < dim; ++k) {
-    V sum = hn::Zero(d);
-    for (std::size_t block = k / 8 * 8; block < padded; block += 8) {
-      for (std::size_t part = 0; part < 8; part += lanes) {
-        const float* at = coefficients + part;
-        V u0 = hn::Zero(d), u1 = hn::Zero(d), u2 = hn::Zero(d), u3 = hn::Zero(d);
-        std::size_t j = 0;
-        for (; j + 4 <= k + 1; j += 4, at += 32) {
-          u0 = hn::MulAdd(hn::Set(d, v[j]), hn::LoadU(d, at), u0);
-          u1 = hn::MulAdd(hn::Set(d, v[j + 1]), hn::LoadU(d, at + 8), u1);
-          u2 = hn::MulAdd(hn::Set(d, v[j + 2]), hn::LoadU(d, at + 16), u2);
-          u3 = hn::MulAdd(hn::Set(d, v[j + 3]), hn::LoadU(d, at + 24), u3);
-        }
-        for (; j <= k; ++j, at += 8) u0 = hn::MulAdd(hn::Set(d, v[j]), hn::LoadU(d, at), u0);
-        sum = hn::MulAdd(hn::Add(hn::Add(u0, u1), hn::Add(u2, u3)), hn::LoadU(d, v + block + part), sum);
+  for (std::size_t block = 0; block < dim; block += 8) {
+    const std::size_t last = block + 8 < dim ? block + 8 : dim;
+    const std::size_t count = last * (last + 1) / 2;
+    for (std::size_t part = 0; part < 8; part += lanes) {
+      const float* at = coefficients + part;
+      V u0 = hn::Zero(d), u1 = hn::Zero(d), u2 = hn::Zero(d), u3 = hn::Zero(d);
+      std::size_t m = 0;
+      for (; m + 4 <= count; m += 4, at += 32) {
+        u0 = hn::MulAdd(hn::Set(d, pairs[m]), hn::LoadU(d, at), u0);
+        u1 = hn::MulAdd(hn::Set(d, pairs[m + 1]), hn::LoadU(d, at + 8), u1);
+        u2 = hn::MulAdd(hn::Set(d, pairs[m + 2]), hn::LoadU(d, at + 16), u2);
+        u3 = hn::MulAdd(hn::Set(d, pairs[m + 3]), hn::LoadU(d, at + 24), u3);
       }
-      coefficients += 8 * (k + 1);
+      for (; m < count; ++m, at += 8) u0 = hn::MulAdd(hn::Set(d, pairs[m]), hn::LoadU(d, at), u0);
+      total = hn::MulAdd(hn::Add(hn::Add(u0, u1), hn::Add(u2, u3)), hn::LoadU(d, v + block + part), total);
     }
-    total = hn::MulAdd(sum, hn::Set(d, v[k]), total);
+    coefficients += 8 * count;
   }
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, total)));
+}
+
+void Unwhiten(const double* blocks, std::size_t dim, const double* v, double* theta) {
+  const hn::CappedTag<double, 4> d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < dim; i += 4) {
+    alignas(32) double rows[4];
+    const double* const end = blocks + 4 + 4 * (dim - i);
+    for (std::size_t part = 0; part < 4; part += lanes) {
+      auto even = hn::LoadU(d, blocks + part), odd = hn::Zero(d);
+      const double* column = blocks + 4 + part;
+      std::size_t j = i;
+      for (; j + 2 <= dim; j += 2, column += 8) {
+        even = hn::MulAdd(hn::Set(d, v[j]), hn::LoadU(d, column), even);
+        odd = hn::MulAdd(hn::Set(d, v[j + 1]), hn::LoadU(d, column + 4), odd);
+      }
+      if (j < dim) even = hn::MulAdd(hn::Set(d, v[j]), hn::LoadU(d, column), even);
+      hn::StoreU(hn::Add(even, odd), d, rows + part);
+    }
+    for (std::size_t k = 0; k < 4 && i + k < dim; ++k) theta[i + k] = rows[k];
+    blocks = end;
+  }
 }
 
 }  // namespace mlo::HWY_NAMESPACE
@@ -67,6 +95,7 @@ namespace mlo {
 
 HWY_EXPORT(WhiteDots);
 HWY_EXPORT(WhiteCubic);
+HWY_EXPORT(Unwhiten);
 
 void WhiteRows::dots(std::span<const RowId> ids, const float* v, const float* u, float* from,
                      float* to) const noexcept {
@@ -75,6 +104,21 @@ void WhiteRows::dots(std::span<const RowId> ids, const float* v, const float* u,
 
 double CubicForm::operator()(const float* v) const noexcept {
   return HWY_DYNAMIC_DISPATCH(WhiteCubic)(coefficients_.data(), dim_, v);
+}
+
+Unwhitening::Unwhitening(const Eigen::VectorXd& centre, const Eigen::MatrixXd& upper)
+    : dim_(static_cast<std::size_t>(centre.size())) {
+  const auto p = centre.size();
+  for (Eigen::Index i = 0; i < p; i += static_cast<Eigen::Index>(lanes)) {
+    const auto row = [&](Eigen::Index k, auto&& value) { blocks_.push_back(i + k < p ? value(i + k) : 0.0); };
+    for (Eigen::Index k = 0; k < 4; ++k) row(k, [&](Eigen::Index r) { return centre[r]; });
+    for (Eigen::Index j = i; j < p; ++j)
+      for (Eigen::Index k = 0; k < 4; ++k) row(k, [&](Eigen::Index r) { return r <= j ? upper(r, j) : 0.0; });
+  }
+}
+
+void Unwhitening::operator()(const double* v, double* theta) const noexcept {
+  HWY_DYNAMIC_DISPATCH(Unwhiten)(blocks_.data(), dim_, v, theta);
 }
 
 }  // namespace mlo

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "mlo/base/huge_vector.hpp"
 #include "mlo/kernel/kernel.hpp"
 
 namespace mlo {
@@ -27,9 +28,24 @@ struct ChainAccount {
 
   // Rows read of every `stride`-th step, for the median; halved whenever it is full.
   std::vector<std::uint64_t> rows_sample;
-  std::uint64_t rows_stride = 1;
+  std::uint64_t rows_stride = 1;  // a power of 2
 
-  void count(const StepInfo& info);
+  void count(const StepInfo& info) {
+    if ((steps & (rows_stride - 1)) == 0) sample_rows(info.rows_read);
+    ++steps;
+    accepted += info.accepted ? 1 : 0;
+    not_finite += info.finite ? 0 : 1;
+    rows_read += info.rows_read;
+    if (info.finite) noise_sd_sum += info.noise_sd;
+    bound_violations += info.bound_violations;
+    if (info.audited) {
+      ++audited;
+      audit_error = std::max(audit_error, info.audit_error);
+    }
+  }
+
+ private:
+  void sample_rows(std::uint64_t rows);
 };
 
 struct alignas(64) ChainRecord {  // chains side by side do not share a cache line
@@ -37,7 +53,7 @@ struct alignas(64) ChainRecord {  // chains side by side do not share a cache li
   ChainState state;
   std::vector<double> kernel;  // what Kernel::save wrote
   std::size_t dim = 0;
-  std::vector<double> draws;           // one draw of dim user's parameters after the other
+  HugeVector<double> draws;            // one draw of dim user's parameters after the other
   std::vector<double> log_posteriors;  // one a draw, NaN where the kernel does not know it
   ChainAccount account;
 

@@ -153,13 +153,7 @@ class ExactKernel {
 
   // theta = centre + L^-T v.
   void unwhiten(const std::vector<double>& v, Eigen::VectorXd& theta) const noexcept {
-    const auto p = static_cast<Eigen::Index>(v.size());
-    theta = expansion_->centre;
-    for (Eigen::Index j = 0; j < p; ++j) {
-      const double* column = expansion_->unwhiten.data() + j * p;
-      const double x = v[static_cast<std::size_t>(j)];
-      for (Eigen::Index i = 0; i <= j; ++i) theta[i] += column[i] * x;
-    }
+    expansion_->to_theta(v.data(), theta.data());
   }
 
   [[nodiscard]] PairGeometry geometry() const noexcept {

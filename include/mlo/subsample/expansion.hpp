@@ -57,6 +57,7 @@ struct Expansion {
   Eigen::VectorXd centre;
   Eigen::MatrixXd whiten;       // L'
   Eigen::MatrixXd unwhiten;     // L^-T: theta = centre + unwhiten v
+  Unwhitening to_theta;         // the same, in a form made for speed
   Eigen::VectorXd gradient;     // g
   Eigen::MatrixXd information;  // A
   WhiteRows rows;
@@ -152,7 +153,8 @@ requires BoundedRemainder<F>
         sup[0] = std::max(sup[0], 0.01 * sup[1]);
         // Rounded up by more than float arithmetic can be wrong by.
         constexpr double margin = 1 + 1e-5;
-        const double size = sup[0] * scale * std::pow(length, order + 1) * margin * options.bound_factor;
+        const double size =
+            sup[0] * scale * squares * (order == 2 ? length : squares) * margin * options.bound_factor;
         bounds[o][i] = std::nextafter(static_cast<float>(size), std::numeric_limits<float>::infinity());
         part.total[o] += bounds[o][i];
         for (std::size_t s = 1; s < 3; ++s)
@@ -189,6 +191,7 @@ requires BoundedRemainder<F>
           .centre = mode.evaluated_at,
           .whiten = upper,
           .unwhiten = unwhiten,
+          .to_theta = Unwhitening(mode.evaluated_at, unwhiten),
           .gradient = lower.solve(mode.likelihood.gradient),
           .information = lower.solve(half.transpose()),
           .rows = std::move(rows),

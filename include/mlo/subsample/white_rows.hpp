@@ -6,6 +6,7 @@
 // that of the row as it is stored.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -58,13 +59,14 @@ class WhiteRows {
 // sum_{j <= k <= l} T_jkl v_j v_k v_l, in floats: for a few dozen parameters some hundred SIMD products.
 class CubicForm {
  public:
+  static constexpr std::size_t max_dim = 100;
+
   CubicForm() = default;
-  // tensor(j, k, l) for j <= k <= l, all factors included.
+  // tensor(j, k, l) for j <= k <= l, all factors included; dim <= max_dim.
   template <class Tensor>
   CubicForm(std::size_t dim, const Tensor& tensor) : dim_(dim) {
-    const std::size_t padded = (dim + lanes - 1) / lanes * lanes;
-    for (std::size_t k = 0; k < dim; ++k)
-      for (std::size_t block = k / lanes * lanes; block < padded; block += lanes)
+    for (std::size_t block = 0; block < dim; block += lanes)
+      for (std::size_t k = 0; k < std::min(dim, block + lanes); ++k)
         for (std::size_t j = 0; j <= k; ++j)
           for (std::size_t l = block; l < block + lanes; ++l)
             coefficients_.push_back(l >= k && l < dim ? static_cast<float>(tensor(j, k, l)) : 0.0F);
@@ -75,8 +77,22 @@ class CubicForm {
  private:
   static constexpr std::size_t lanes = 8;
   std::size_t dim_ = 0;
-  // By k, then by block of 8 l's from k's own on, then by j <= k: the order in which they are read.
+  // By block of 8 l's, then by the pairs j <= k that have an l >= k in it: the order in which they are read.
   HugeVector<float> coefficients_;
+};
+
+// theta = centre + U v for an upper triangular U.
+class Unwhitening {
+ public:
+  Unwhitening() = default;
+  Unwhitening(const Eigen::VectorXd& centre, const Eigen::MatrixXd& upper);
+  void operator()(const double* v, double* theta) const noexcept;
+
+ private:
+  static constexpr std::size_t lanes = 4;
+  std::size_t dim_ = 0;
+  // For each block of 4 rows: the centre's, then the columns from the block's first on.
+  HugeVector<double> blocks_;
 };
 
 }  // namespace mlo
