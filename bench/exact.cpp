@@ -60,6 +60,8 @@ Figures measure(const M& model, const Mode& mode, std::size_t threads, std::size
   for (std::size_t j = 0; j < model.dim(); ++j) {
     std::vector<std::vector<double>> values;
     std::vector<std::span<const double>> views;
+    values.reserve(records.size());
+    views.reserve(records.size());
     for (const ChainRecord& record : records) values.push_back(record.parameter(j));
     for (const auto& v : values) views.emplace_back(v);
     ess = std::min(ess, ess_bulk(views));

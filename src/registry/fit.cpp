@@ -86,24 +86,6 @@ void add_scale_note(const FitOptions& options, std::vector<std::string>& notes) 
         "scaled columns");
 }
 
-std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& names,
-                                            const std::vector<ChainRecord>& records) {
-  // A chain that was interrupted earlier than another has fewer draws: compare what all have.
-  std::size_t draws = records.empty() ? 0 : records[0].size();
-  for (const ChainRecord& record : records) draws = std::min(draws, record.size());
-  std::vector<ParameterSummary> out;
-  for (std::size_t j = 0; j < names.size(); ++j) {
-    std::vector<std::vector<double>> values;
-    std::vector<std::span<const double>> views;
-    values.reserve(records.size());
-    views.reserve(records.size());
-    for (const ChainRecord& record : records) values.push_back(record.parameter(j));
-    for (const auto& v : values) views.emplace_back(v.data(), draws);
-    out.push_back(summarise(names[j], views));
-  }
-  return out;
-}
-
 MethodAccount account_of(const SampleOutcome& outcome, const std::vector<ChainRecord>& records) {
   MethodAccount account;
   account.name = outcome.method;
@@ -255,7 +237,7 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
   if (loaded.facts.dropped > 0)
     s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped", loaded.facts.dropped,
                                   loaded.facts.rows));
-  s.parameters = summarise_all(result.names, result.chains);
+  s.parameters = summarise(result.names, result.chains);
   s.method = account_of(outcome, result.chains);
   s.audit = outcome.audit;
   s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd);

@@ -180,14 +180,9 @@ void compare_with_full(const M& model, const Laplace& laplace, const SampleJob& 
   audit.full_draws = full[0].size();
   audit.sd_ratio_low = std::numeric_limits<double>::infinity();
   if (draws < 10 || full[0].size() < 10) return;  // interrupted
+  const auto found = summarise(model.names(), records), reference = summarise(model.names(), full);
   for (std::size_t j = 0; j < model.dim(); ++j) {
-    std::vector<std::vector<double>> values;
-    std::vector<std::span<const double>> views;
-    for (const ChainRecord& record : records) values.push_back(record.parameter(j));
-    for (const auto& v : values) views.emplace_back(v.data(), draws);
-    const std::vector<double> reference = full[0].parameter(j);
-    const std::array<std::span<const double>, 1> one{reference};
-    const ParameterSummary a = summarise("", views), b = summarise("", one);
+    const ParameterSummary &a = found[j], &b = reference[j];
     audit.sd_ratio_low = std::min(audit.sd_ratio_low, a.sd / b.sd);
     audit.sd_ratio_high = std::max(audit.sd_ratio_high, a.sd / b.sd);
     audit.worst_z = std::max(audit.worst_z, std::abs(a.mean - b.mean) / std::hypot(a.mcse_mean, b.mcse_mean));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -136,6 +137,51 @@ TEST(Fit, WorksForEveryMethodAndProposal) {
       // The place is right even where the spread is not: within 3 of the draws' own sds.
       EXPECT_LT(std::abs(result.summary.parameters[0].mean - 1), 3 * result.summary.parameters[0].sd + 0.1);
     }
+}
+
+// auto takes exact wherever there are bounds or sufficient statistics, and says why.
+TEST(Fit, AutoTakesExactWhereItCan) {
+  for (const char* family : {"logistic", "probit", "poisson", "gaussian", "student", "negative-binomial"}) {
+    SimulateOptions data;
+    data.family = family;
+    data.rows = 4000;
+    const FitResult result = fit(options(family, "auto", "y ~ x1 + x2"), simulate(data));
+    const RunSummary& s = result.summary;
+    const bool estimated = std::string(family) == "student" || std::string(family) == "negative-binomial";
+    EXPECT_EQ(s.method.name, estimated ? "full" : "exact") << family;
+    EXPECT_EQ(s.method.promise, Promise::exact);
+    EXPECT_EQ(s.method.bound_violations, 0U);
+    if (std::string(family) == "gaussian") {
+      EXPECT_EQ(s.method.rows_per_step, 0);
+    }
+    EXPECT_TRUE(std::any_of(s.notes.begin(), s.notes.end(), [&](const std::string& note) {
+      return note.rfind("method " + s.method.name + ": ", 0) == 0;
+    })) << family;
+  }
+  // Bounds that ask for more rows than there are: all rows instead.
+  SimulateOptions few;
+  few.rows = 25;
+  EXPECT_EQ(fit(options("logistic", "auto", "y ~ x1 + x2"), simulate(few)).summary.method.name, "full");
+}
+
+TEST(Fit, AnAuditComparesWithAllRows) {
+  SimulateOptions data;
+  data.rows = 3000;
+  FitOptions o = options("logistic", "exact", "y ~ x1 + x2");
+  o.audit = true;
+  o.audit_every = 20;
+  const RunSummary s = fit(o, simulate(data)).summary;
+  EXPECT_TRUE(s.audit.done);
+  const double steps = static_cast<double>(s.chains * s.draws);
+  EXPECT_NEAR(static_cast<double>(s.audit.steps), steps / 20, 5 * std::sqrt(steps / 20));
+  EXPECT_LT(s.audit.worst_error, 1e-5);
+  EXPECT_EQ(s.method.bound_violations, 0U);
+  EXPECT_EQ(s.audit.full_draws, 1000U);
+  EXPECT_GT(s.audit.sd_ratio_low, 0.85);
+  EXPECT_LT(s.audit.sd_ratio_high, 1.15);
+  EXPECT_LT(s.audit.worst_z, 5);
+  const RunSummary again = summary_from_json(as_json(s), "test");
+  EXPECT_EQ(as_table(again), as_table(s));
 }
 
 // The scale of the columns changes the coefficients' units and nothing else.
