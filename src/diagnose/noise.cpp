@@ -38,14 +38,14 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
     report.words = fmt::format(
         "{}: intervals are too wide by tens of percent. The draws' spread is {} the Laplace fit's; read more "
         "rows a "
-        "step (--subsample-size) or use --method full.",
+        "step (--subsample-size) or use --method auto.",
         noise, factor);
   } else {
     report.verdict = NoiseReport::Verdict::not_the_posterior;
     report.words = fmt::format(
         "{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace fit. The means "
         "are usable, "
-        "the intervals are not: use --method full for intervals.",
+        "the intervals are not: use --method auto for intervals.",
         noise, factor);
   }
   return report;

@@ -230,16 +230,16 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
       outcome.passes += expansion->passes;
       const auto n = static_cast<double>(model.rows());
       const double rows = expansion->expected_rows();
-      if (options.method == "exact" || detail::step_nanoseconds({model.dim(), rows, false}) <
-                                           detail::step_nanoseconds({model.dim(), n, true})) {
-        outcome.method = "exact";
-        outcome.notes.push_back(
-            fmt::format("control variates of order {}; {:.2g} rows a step expected", expansion->order, rows));
-      }
+      const bool cheaper = detail::step_nanoseconds({model.dim(), rows, false}) <
+                           detail::step_nanoseconds({model.dim(), n, true});
+      if (options.method == "exact" || cheaper) outcome.method = "exact";
       chose(outcome.method == "exact"
                 ? fmt::format("the exact posterior from about {:.2g} of {} rows a step", rows, model.rows())
                 : fmt::format("the bounds of exact would ask for {:.2g} of {} rows a step: as well read all",
                               rows, model.rows()));
+      if (outcome.method == "exact")
+        outcome.notes.push_back(
+            fmt::format("control variates of order {}; {:.2g} rows a step expected", expansion->order, rows));
     }
   } else {
     if (options.method == "auto") {
@@ -247,8 +247,7 @@ SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainReco
           1e-9 * steps * detail::step_nanoseconds({model.dim(), static_cast<double>(model.rows()), true});
       const std::string cost = fmt::format(
           "exact has no bounds for a model whose second parameter is estimated, and full, which reads all "
-          "rows, "
-          "takes about {:.2g} s on one core",
+          "rows, takes about {:.2g} s on one core",
           seconds);
       outcome.method = seconds > detail::affordable_seconds ? "difference" : "full";
       chose(outcome.method == "full" ? cost : cost + ": an approximation with little noise instead");
