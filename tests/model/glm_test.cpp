@@ -323,14 +323,14 @@ std::string refusal(const std::string& family, const std::vector<double>& y) {
   table.rows = y.size();
   table.columns.push_back({"y", y});
   try {
-    Design design = design_of(std::move(table), "y ~ 1");
-    GlmPriors priors = some_priors(design, true);
-    if (family == "logistic") Glm<Logistic>(std::move(design), {}, std::move(priors));
-    if (family == "poisson") Glm<Poisson>(std::move(design), {}, std::move(priors));
-    if (family == "gaussian") Glm<Gaussian>(std::move(design), {}, std::move(priors));
-    if (family == "student") Glm<Student>(std::move(design), {}, std::move(priors));
-    if (family == "negative-binomial") Glm<NegativeBinomial>(std::move(design), {}, std::move(priors));
-    if (family == "known size") Glm<NegativeBinomialKnownSize>(std::move(design), {}, std::move(priors));
+    const Design design = design_of(std::move(table), "y ~ 1");
+    const GlmPriors priors = some_priors(design, true);
+    if (family == "logistic") Glm<Logistic>(design, {}, priors);
+    if (family == "poisson") Glm<Poisson>(design, {}, priors);
+    if (family == "gaussian") Glm<Gaussian>(design, {}, priors);
+    if (family == "student") Glm<Student>(design, {}, priors);
+    if (family == "negative-binomial") Glm<NegativeBinomial>(design, {}, priors);
+    if (family == "known size") Glm<NegativeBinomialKnownSize>(design, {}, priors);
   } catch (const DataError& e) {
     return e.what();
   }
