@@ -28,7 +28,8 @@ if (requireNamespace("rstan", quietly = TRUE)) {
   model <- rstan::stan_model(model_code = "
     data { int n; int p; int<lower=0, upper=1> y[n]; matrix[n, p] x; }
     parameters { vector[p] beta; }
-    model { beta ~ normal(0, sqrt(10)); y ~ bernoulli_logit_glm(x, 0, beta); }")
+    model { beta ~ normal(0, sqrt(10)); y ~ bernoulli_logit_glm(x, 0, beta); }",
+    boost_lib = "/usr/include")  # where Debian keeps it
   fit <- rstan::sampling(model, data = list(n = nrow(x), p = ncol(x), y = y, x = x), chains = 1, seed = 1,
                          warmup = 500, iter = 500 + draws, refresh = 0)
   samples <- as.matrix(fit, pars = "beta")
