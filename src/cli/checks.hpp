@@ -9,28 +9,22 @@
 
 namespace mlo::cli {
 
-// Any 64-bit whole number, negative ones too: which of them an option takes is said by its own rule.
-inline CLI::Validator integer() {
-  return {[](std::string& text) {
-            std::int64_t value = 0;
+// Text that is a T from its first to its last character, where the parser's own conversion is more forgiving.
+template <class T>
+CLI::Validator whole(const std::string& range) {
+  return {[range](std::string& text) {
+            T value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             const bool good = error == std::errc() && end == text.data() + text.size();
-            return good ? std::string()
-                        : "must be a whole number of at most 18 digits (got \"" + text + "\")";
+            return good ? std::string() : "must be a whole number " + range + " (got \"" + text + "\")";
           },
           ""};
 }
 
+// Any 64-bit whole number, negative ones too: which of them an option takes is said by its own rule.
+inline CLI::Validator integer() { return whole<std::int64_t>("of at most 18 digits"); }
+
 // 0, 1, ..., 2^64 - 1. The parser would take -1 for the largest of them.
-inline CLI::Validator whole_number() {
-  return {[](std::string& text) {
-            std::uint64_t value = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool good = error == std::errc() && end == text.data() + text.size();
-            return good ? std::string()
-                        : "must be a whole number from 0 to 18446744073709551615 (got \"" + text + "\")";
-          },
-          ""};
-}
+inline CLI::Validator whole_number() { return whole<std::uint64_t>("from 0 to 18446744073709551615"); }
 
 }  // namespace mlo::cli

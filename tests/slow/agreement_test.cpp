@@ -71,11 +71,22 @@ TEST(Agreement, D1) {
       "D1", bench::logistic({.rows = 100'000, .columns = {1, 0.5}, .intercept = {}, .prior_sd = 3.1623}));
 }
 TEST(Agreement, D2) { expect_agreement("D2", bench::logistic(bench::d2()), 12'000); }
-TEST(Agreement, Covertype) {
+// The data are not ours to ship: the test exists where MLO_COVERTYPE names them.
+class Covertype : public ::testing::Test {
+ public:
+  explicit Covertype(std::string file) : file_(std::move(file)) {}
+  void TestBody() override { expect_agreement("Covertype", bench::covertype(file_), 12'000); }
+
+ private:
+  std::string file_;
+};
+[[maybe_unused]] const bool with_covertype = [] {
   const char* file = std::getenv("MLO_COVERTYPE");
-  if (file == nullptr) GTEST_SKIP() << "set MLO_COVERTYPE to the CSV file";
-  expect_agreement("Covertype", bench::covertype(file), 12'000);
-}
+  if (file != nullptr)
+    ::testing::RegisterTest("Agreement", "Covertype", nullptr, nullptr, __FILE__, __LINE__,
+                            [name = std::string(file)]() -> ::testing::Test* { return new Covertype(name); });
+  return file != nullptr;
+}();
 TEST(Agreement, RareEvents) {
   expect_agreement(
       "rare events",
