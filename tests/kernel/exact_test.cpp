@@ -103,6 +103,21 @@ TEST(Exact, AgreesWithFullWhereThePosteriorIsSkewed) {
   EXPECT_EQ(violations, 0U);
 }
 
+// Bounds that are too large are as exact as tight ones, and read many rows a step, some of which speak for
+// the move and some against it: the law then depends on every factor of the rule.
+TEST(Exact, LooseBoundsGiveTheSameLaw) {
+  Design design = design_of(regression_table(400, -2.5, {0.9}, 5, testing::draw_logistic), "y ~ x1");
+  const Glm<Logistic> model(std::move(design), {},
+                            {std::vector<Prior>(2, Prior::normal(0, 5)), false, Prior::flat()});
+  const Quadrature q = integrate(model);
+  ThreadPool pool(1);
+  for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
+    ExactKernel kernel(model, expansion_of(model, pool, {.order = 2, .bound_factor = 8}),
+                       {.thinning = thinning}, pool);
+    expect_moments(kernel, Eigen::Vector2d(-2.5, 0.9), q.mean, q.covariance, 300'000, "loose bounds");
+  }
+}
+
 // With a bound of a quarter of what it must be the counter moves, so a wrong bound cannot hide.
 TEST(Exact, ABrokenBoundIsCounted) {
   Design design = design_of(regression_table(60, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");

@@ -75,7 +75,7 @@ struct Expansion {
 struct ExpansionOptions {
   int order = 0;            // 2 or 3; 0: whichever makes the whole run cheaper
   double steps = 1e4;       // that the run will make
-  double bound_factor = 1;  // for tests that break the bound on purpose; anything but 1 is wrong
+  double bound_factor = 1;  // for tests: below 1 breaks the bound on purpose, above 1 loosens it
 };
 
 // Which order costs less, set-up included: a row read costs about 45 ns, a product of the cubic form 0.1 ns
