@@ -18,6 +18,7 @@
 #include "mlo/subsample/weights.hpp"
 #include "support/designs.hpp"
 #include "support/laws.hpp"
+#include "support/trials.hpp"
 
 namespace mlo {
 namespace {
@@ -227,7 +228,7 @@ double spread_with_noise(R rule, double sd, std::size_t terms_a_step) {
     Stream stream({.seed = 11, .chain = 0, .purpose = Purpose::rows, .iteration = k});
     const double y = x + 2.4 * normal(stream);
     const double ratio = 0.5 * (x * x - y * y);
-    rule.begin(std::log(uniform(stream)) / rows);
+    rule.begin({.rows = rows, .stream = &stream});
     normals(stream, terms);
     for (double& t : terms) t = (ratio + sd * std::sqrt(static_cast<double>(terms_a_step)) * t) / rows;
     rule.see(terms);
@@ -251,7 +252,8 @@ TEST(PenaltySize, MakesUpForNormalNoise) {
 
 TEST(PenaltySize, IsTheSeriesOfCeperleyAndDewing) {
   PenaltySize rule(100, {.pilot = 4, .max = 4, .noise_sd = 1e-9});
-  rule.begin(0);
+  Stream stream({.seed = 1, .chain = 0, .purpose = Purpose::decision, .iteration = 0});
+  rule.begin(testing::trial_at(0, stream, 100));
   rule.see(std::vector<double>{0.01, 0.03, -0.01, 0.02});
   const double mean = 0.0125;
   double s2 = 0;
@@ -259,7 +261,7 @@ TEST(PenaltySize, IsTheSeriesOfCeperleyAndDewing) {
   EXPECT_NEAR(rule.noise_variance(), s2, 1e-12);
   EXPECT_NEAR(rule.penalty(), s2 / 2 + s2 * s2 / (4 * 5) + s2 * s2 * s2 / (3 * 5 * 7), 1e-12);
   for (const double margin : {-1e-9, 1e-9}) {  // accepts if and only if n mean - n psi > penalty
-    rule.begin(mean - (rule.penalty() + margin) / 100);
+    rule.begin(testing::trial_at(mean - (rule.penalty() + margin) / 100, stream, 100));
     rule.see(std::vector<double>{0.01, 0.03, -0.01, 0.02});
     EXPECT_EQ(rule.accept(), margin > 0);
   }
@@ -269,7 +271,7 @@ TEST(PenaltySize, GrowsUntilTheNoiseIsBelowItsTargetOrTheLimitIsReached) {
   const auto rows_for = [](double sd, std::size_t max) {
     PenaltySize rule(1, {.pilot = 10, .max = max, .noise_sd = 0.1});
     Stream stream({.seed = 5, .chain = 0, .purpose = Purpose::rows, .iteration = 0});
-    rule.begin(0);
+    rule.begin(testing::trial_at(0, stream));
     std::vector<double> terms;
     while (rule.wants() > 0) {
       terms.resize(std::min<std::size_t>(rule.wants(), 7));  // in pieces, as the kernel does

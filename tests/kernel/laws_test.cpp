@@ -18,6 +18,7 @@
 #include "mlo/subsample/row_source.hpp"
 #include "mlo/subsample/weights.hpp"
 #include "support/designs.hpp"
+#include "support/trials.hpp"
 
 namespace mlo {
 namespace {
@@ -275,7 +276,8 @@ TEST(AdaptiveSize, DrawsMinOfCeilRaAndRmax) {
   for (const double x : pilot) mean_square += x * x / 100;
   for (const double psi : {-3.0, 0.0, 0.2, 0.4, 0.45, 0.49, 0.4999, 0.8, 5.0}) {
     AdaptiveSize rule({.pilot = 100, .max = 5000});
-    rule.begin(psi);
+    Stream stream({.seed = 1, .chain = 0, .purpose = Purpose::decision, .iteration = 0});
+    rule.begin(testing::trial_at(psi, stream));
     ASSERT_EQ(rule.wants(), 100U);
     rule.see(std::span(pilot).first(40));
     ASSERT_EQ(rule.wants(), 60U);
@@ -287,7 +289,8 @@ TEST(AdaptiveSize, DrawsMinOfCeilRaAndRmax) {
   }
   // c = 0: r_max.
   AdaptiveSize rule({.pilot = 2, .max = 77});
-  rule.begin(1.0);
+  Stream stream({.seed = 1, .chain = 0, .purpose = Purpose::decision, .iteration = 0});
+  rule.begin(testing::trial_at(1.0, stream));
   rule.see(std::vector<double>{0.5, 1.5});
   EXPECT_EQ(rule.wants(), 75U);
 }

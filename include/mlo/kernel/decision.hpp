@@ -6,23 +6,13 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 
+#include "mlo/base/random.hpp"
 #include "mlo/kernel/kernel.hpp"
 
 namespace mlo {
-
-// A rule sees x_j = D_i / (n eta_i), whose expectation is Lambda_n, and the threshold psi that Lambda_n must
-// exceed. Law: after begin(psi), as long as wants() > 0 that many new terms are shown with see(); then
-// accept() is the answer.
-template <class R>
-concept Decision = requires(R& rule, const R& fixed, double psi, std::span<const double> terms) {
-  { rule.begin(psi) } -> std::same_as<void>;
-  { fixed.wants() } -> std::same_as<std::size_t>;
-  { rule.see(terms) } -> std::same_as<void>;
-  { fixed.accept() } -> std::same_as<bool>;
-  { R::promise } -> std::convertible_to<Promise>;
-};
 
 // Count, mean and variance of the terms seen in a step.
 struct TermMoments {
@@ -43,34 +33,79 @@ struct TermMoments {
     const double m = static_cast<double>(count);
     return count < 2 ? 0 : std::max(0.0, (squares - sum * sum / m) / (m - 1));
   }
+  // And of their mean's: without replacement from n rows, that of all n is no estimate any more.
+  [[nodiscard]] double variance_of_mean(double rows, bool with_replacement) const noexcept {
+    const double m = static_cast<double>(count);
+    return variance() / m * (with_replacement ? 1.0 : 1.0 - m / rows);
+  }
+};
+
+// What there is to decide: whether rho + n Lambda_n exceeds log u.
+struct Trial {
+  double rho = 0;   // log ratio of prior and proposal, and what the estimator knows without reading rows
+  double rows = 1;  // n
+  bool with_replacement = true;  // how the terms' rows are drawn
+  // |x_j| <= this for every row, if rows are drawn uniformly. NaN: nobody asked, or nobody knows.
+  double term_bound = std::numeric_limits<double>::quiet_NaN();
+  Stream* stream = nullptr;  // of the decision; outlives it
+
+  // psi, which Lambda_n must exceed, for the stream's next uniform number u. [paper, section 2]
+  [[nodiscard]] double threshold() const noexcept { return (std::log(uniform(*stream)) - rho) / rows; }
+};
+
+// A rule sees x_j = D_i / (n eta_i), whose expectation is Lambda_n. Law: after begin(trial), as long as
+// wants() > 0 that many new terms are shown with see(), in batches of any size; then accept(), called once,
+// is the answer. It wants at least one term, and without replacement at most n. seen() are the moments of
+// all terms shown.
+template <class R>
+concept Decision = requires(R& rule, const R& fixed, const Trial& trial, std::span<const double> terms) {
+  { rule.begin(trial) } -> std::same_as<void>;
+  { fixed.wants() } -> std::same_as<std::size_t>;
+  { rule.see(terms) } -> std::same_as<void>;
+  { rule.accept() } -> std::same_as<bool>;
+  { fixed.seen() } -> std::convertible_to<const TermMoments&>;
+  { fixed.needs_term_bound() } -> std::same_as<bool>;  // whether it reads trial.term_bound
+};
+
+// What the rules below share: so many terms are to be seen, and the mean of those seen is to exceed psi. A
+// rule that looks at what it has seen and moves size_ is a sequential one.
+class ThresholdRule {
+ public:
+  [[nodiscard]] static bool needs_term_bound() noexcept { return false; }
+  [[nodiscard]] std::size_t wants() const noexcept { return size_ - seen_.count; }
+  [[nodiscard]] const TermMoments& seen() const noexcept { return seen_; }
+  [[nodiscard]] bool accept() const noexcept { return seen_.mean() > psi_; }
+
+ protected:
+  void start(const Trial& trial, std::size_t size) noexcept {
+    psi_ = trial.threshold();
+    size_ = size;
+    seen_ = {};
+  }
+
+  double psi_ = 0;
+  std::size_t size_ = 0;  // at which to look, or to end
+  TermMoments seen_;
 };
 
 // r rows, whatever they say. [paper, Algorithm 2]
-class FixedSize {
+class FixedSize : public ThresholdRule {
  public:
   static constexpr Promise promise = Promise::approximate;
-  explicit FixedSize(std::size_t size) : size_(size) {}
+  explicit FixedSize(std::size_t size) : fixed_(size) {}
 
-  void begin(double psi) noexcept {
-    psi_ = psi;
-    seen_ = {};
-  }
-  [[nodiscard]] std::size_t wants() const noexcept { return size_ - seen_.count; }
+  void begin(const Trial& trial) noexcept { start(trial, fixed_); }
   void see(std::span<const double> terms) noexcept { seen_.see(terms); }
-  [[nodiscard]] bool accept() const noexcept { return seen_.mean() > psi_; }
-  [[nodiscard]] const TermMoments& seen() const noexcept { return seen_; }
 
  private:
-  std::size_t size_;
-  double psi_ = 0;
-  TermMoments seen_;
+  std::size_t fixed_;
 };
 static_assert(Decision<FixedSize>);
 
 // A pilot of r rows says how many are needed for the sign of Lambda - psi to be right with probability 1 -
 // delta, were the estimate normal; up to r_max. [paper, Algorithm 3 and eq. (8)] eq. (8) drops the term
 // Lambda^2 of the variance, so it errs towards a larger r. c_r = 0 asks for r_max.
-class AdaptiveSize {
+class AdaptiveSize : public ThresholdRule {
  public:
   static constexpr Promise promise = Promise::approximate;
   struct Options {
@@ -80,18 +115,11 @@ class AdaptiveSize {
   };
   explicit AdaptiveSize(const Options& options);
 
-  void begin(double psi) noexcept {
-    psi_ = psi;
-    seen_ = {};
-    size_ = options_.pilot;
-  }
-  [[nodiscard]] std::size_t wants() const noexcept { return size_ - seen_.count; }
+  void begin(const Trial& trial) noexcept { start(trial, options_.pilot); }
   void see(std::span<const double> terms) noexcept {
     seen_.see(terms);
     if (seen_.count == options_.pilot && size_ == options_.pilot) size_ = extended_size();
   }
-  [[nodiscard]] bool accept() const noexcept { return seen_.mean() > psi_; }
-  [[nodiscard]] const TermMoments& seen() const noexcept { return seen_; }
 
  private:
   [[nodiscard]] std::size_t extended_size() const noexcept {
@@ -104,9 +132,6 @@ class AdaptiveSize {
 
   Options options_;
   double z_;  // the normal quantile at 1 - delta/2
-  double psi_ = 0;
-  std::size_t size_ = 0;
-  TermMoments seen_;
 };
 static_assert(Decision<AdaptiveSize>);
 

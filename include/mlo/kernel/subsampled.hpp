@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "mlo/kernel/decision.hpp"
@@ -20,7 +21,6 @@ namespace mlo {
 template <Model M, Proposal P, RowSource S, Decision R, Estimator E = PlainDifference<M>>
 class SubsampledKernel {
  public:
-  static constexpr Promise promise = R::promise;
   SubsampledKernel(const M& model, P proposal, S source, R rule, E estimator)
       : model_(&model),
         proposal_(std::move(proposal)),
@@ -44,13 +44,18 @@ class SubsampledKernel {
       const double n = static_cast<double>(model_->rows());
       const double rho = log_prior - model_->log_prior(theta) + log_q + estimator_.known(theta, proposed_);
       Stream decision_stream = id.stream(Purpose::decision);
-      const double psi = (std::log(uniform(decision_stream)) - rho) / n;
-      read_rows(id, theta, psi);
+      const bool with_replacement = source_.with_replacement();
+      read_rows(id, theta,
+                {.rho = rho,
+                 .rows = n,
+                 .with_replacement = with_replacement,
+                 .term_bound = term_bound(theta),
+                 .stream = &decision_stream});
       const TermMoments& seen = rule_.seen();
       info.rows_read = seen.count;
       info.log_ratio = n * seen.mean() + rho;
       info.finite = std::isfinite(info.log_ratio);
-      info.noise_sd = n * std::sqrt(variance_of_mean(seen));
+      info.noise_sd = n * std::sqrt(seen.variance_of_mean(n, with_replacement));
       info.accepted = info.finite && rule_.accept();
       if (info.accepted) state.theta = vector(proposed_);
     }
@@ -63,10 +68,10 @@ class SubsampledKernel {
   void load(std::span<const double> in) { proposal_.load(in); }
 
  private:
-  void read_rows(const StepId& id, Params theta, double psi) {
+  void read_rows(const StepId& id, Params theta, const Trial& trial) {
     Stream row_stream = id.stream(Purpose::rows);
     source_.begin();
-    rule_.begin(psi);
+    rule_.begin(trial);
     for (std::size_t wanted = rule_.wants(); wanted > 0; wanted = rule_.wants()) {
       const std::size_t count = std::min(row_batch, wanted);
       const std::span<RowId> ids(ids_.data(), count);
@@ -89,11 +94,10 @@ class SubsampledKernel {
     }
   }
 
-  [[nodiscard]] double variance_of_mean(const TermMoments& seen) const {
-    const double m = static_cast<double>(seen.count);
-    const double finite_population =
-        S::with_replacement ? 1.0 : 1.0 - m / static_cast<double>(model_->rows());
-    return seen.variance() / m * finite_population;
+  [[nodiscard]] double term_bound(Params theta) {
+    if constexpr (requires { estimator_.term_bound(theta, theta); })
+      if (rule_.needs_term_bound()) return estimator_.term_bound(theta, proposed_);
+    return std::numeric_limits<double>::quiet_NaN();
   }
 
   const M* model_;

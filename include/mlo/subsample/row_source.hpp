@@ -19,10 +19,11 @@ namespace mlo {
 // sums of terms unbiased: E[ factor * term(id) ] = mean of the terms over all rows, for every draw of a
 // subsample.
 template <class S>
-concept RowSource = requires(S& s, Stream& stream, std::span<RowId> ids, std::span<double> factors) {
+concept RowSource = requires(S& s, const S& fixed, Stream& stream, std::span<RowId> ids,
+                             std::span<double> factors) {
   { s.begin() } -> std::same_as<void>;
   { s.draw(stream, ids, factors) } -> std::same_as<void>;
-  { S::with_replacement } -> std::convertible_to<bool>;
+  { fixed.with_replacement() } -> std::same_as<bool>;
 };
 
 // Rows with given probabilities eta, with replacement; factor 1 / (n eta_i). [paper, Algorithm 2]
@@ -48,8 +49,8 @@ class WeightedRows {
 
 class WithReplacement {
  public:
-  static constexpr bool with_replacement = true;
   explicit WithReplacement(std::shared_ptr<const WeightedRows> rows) : rows_(std::move(rows)) {}
+  [[nodiscard]] bool with_replacement() const noexcept { return true; }
   void begin() noexcept {}
   void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
     rows_->draw(stream, ids, factors);
@@ -65,8 +66,8 @@ static_assert(RowSource<WithReplacement>);
 // is, and a subsample depends on its stream alone, not on the subsamples before it.
 class WithoutReplacement {
  public:
-  static constexpr bool with_replacement = false;
   explicit WithoutReplacement(std::size_t rows);
+  [[nodiscard]] bool with_replacement() const noexcept { return false; }
   void begin() noexcept;
   void draw(Stream& stream, std::span<RowId> ids, std::span<double> factors);
 

@@ -1,0 +1,74 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Rows until the noise of the estimated log ratio is below a target: what rules share that then make up for
+// the noise that is left.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "mlo/kernel/decision.hpp"
+
+namespace mlo {
+
+class NoiseTarget {
+ public:
+  struct Options {
+    std::size_t pilot;  // rows of the first look, at least 2: fewer know nothing of the noise
+    std::size_t max;    // rows at which it decides whatever the noise; without replacement at most n
+    double noise_sd;    // of the log ratio
+  };
+  // `rows` is n of the model.
+  NoiseTarget(std::size_t rows, const Options& options)
+      : rows_(static_cast<double>(rows)), options_(options) {
+    assert(options_.pilot >= 2 && options_.noise_sd > 0);
+    options_.max = std::max(options_.max, options_.pilot);
+  }
+
+  [[nodiscard]] static bool needs_term_bound() noexcept { return false; }
+  [[nodiscard]] std::size_t wants() const noexcept { return size_ - seen_.count; }
+  void see(std::span<const double> terms) noexcept {
+    seen_.see(terms);
+    if (seen_.count == size_) size_ = next_size();
+  }
+  [[nodiscard]] const TermMoments& seen() const noexcept { return seen_; }
+
+  // The estimated variance of the log ratio.
+  [[nodiscard]] double noise_variance() const noexcept {
+    const double m = static_cast<double>(seen_.count);
+    return rows_ * rows_ * seen_.variance() / m * (with_replacement_ ? 1.0 : 1.0 - m / rows_);
+  }
+
+ protected:
+  void start(const Trial& trial) noexcept {
+    with_replacement_ = trial.with_replacement;
+    limit_ = options_.max;
+    if (!with_replacement_) limit_ = std::min(limit_, static_cast<std::size_t>(rows_));
+    size_ = std::min(options_.pilot, limit_);
+    seen_ = {};
+  }
+  [[nodiscard]] double rows() const noexcept { return rows_; }
+
+ private:
+  // The present size if the noise is small enough (or no number: more rows would not make it one). Else what
+  // the terms seen say is needed and a tenth more, but at most twice what there is: a variance from few terms
+  // may be far too large.
+  [[nodiscard]] std::size_t next_size() const noexcept {
+    const double target = options_.noise_sd * options_.noise_sd;
+    const double excess = noise_variance() / target;
+    if (!(excess > 1) || !std::isfinite(excess)) return size_;
+    const double wanted = std::ceil(static_cast<double>(size_) * std::min(2.0, 1.1 * excess));
+    return std::min(limit_, static_cast<std::size_t>(wanted));
+  }
+
+  double rows_;
+  Options options_;
+  bool with_replacement_ = true;
+  std::size_t limit_ = 0;
+  std::size_t size_ = 0;
+  TermMoments seen_;
+};
+
+}  // namespace mlo
