@@ -56,6 +56,7 @@ std::span<const double> SoftplusCurve::critical(int k) const noexcept {
                       twelfth = 2 * std::atanh(std::sqrt(2.0 / 3));
   static const std::array<double, 2> third{-sixth, sixth};
   static const std::array<double, 3> fourth{-twelfth, 0, twelfth};
+  if (k == 1) return {};  // f'' < 0
   if (k == 3) return third;
   return fourth;
 }
@@ -139,6 +140,7 @@ double LogPhiCurve::derivative(int k, double e) const noexcept {
 }
 std::span<const double> LogPhiCurve::critical(int k) const noexcept {
   static const std::vector<double> third = log_phi_roots(4), fourth = log_phi_roots(5);
+  if (k == 1) return {};  // f'' < 0
   return k == 3 ? third : fourth;
 }
 
@@ -159,6 +161,7 @@ StudentCurve::StudentCurve(double degrees_of_freedom) noexcept : freedom(degrees
   const auto root = [&](int k, std::size_t j) {
     return std::sqrt(freedom) / std::tan((2.0 * static_cast<double>(j) + 1) * std::numbers::pi / (2 * k));
   };
+  for (std::size_t j = 0; j < critical_first_.size(); ++j) critical_first_[j] = root(2, j);
   for (std::size_t j = 0; j < critical_third_.size(); ++j) critical_third_[j] = root(4, j);
   for (std::size_t j = 0; j < critical_fourth_.size(); ++j) critical_fourth_[j] = root(5, j);
 }
@@ -187,6 +190,7 @@ double StudentCurve::derivative(int k, double e) const noexcept {
   return k == 3 ? 6 * out[3] : 24 * out[4];
 }
 std::span<const double> StudentCurve::critical(int k) const noexcept {
+  if (k == 1) return critical_first_;
   if (k == 3) return critical_third_;
   return critical_fourth_;
 }

@@ -31,6 +31,7 @@ concept Estimator = requires(E& e, Params from, Params to, std::span<const RowId
 template <Model M>
 class PlainDifference {
  public:
+  static constexpr int order = 0;  // of what is taken away from the terms
   explicit PlainDifference(const M& model) : model_(&model) {}
 
   [[nodiscard]] double known(Params /*from*/, Params /*to*/) const noexcept { return 0; }
@@ -58,6 +59,7 @@ class PlainDifference {
 template <ExpandableModel M>
 class ControlVariates {
  public:
+  static constexpr int order = 2;
   // `sums`: of the log-likelihood of all rows, at the centre. Mode has both: evaluated_at and likelihood.
   ControlVariates(const M& model, Eigen::VectorXd centre, const Derivatives& sums)
       : model_(&model),

@@ -3,7 +3,7 @@
 // t = x_i'(theta - centre), and after its Taylor polynomial is taken away a remainder is left,
 //   d(t) = f(e + t) - sum_{k <= order} f^(k)(e) t^k / k!,
 // which exact subsampling needs in two ways: its value, without cancellation, and a bound on f^(order + 1).
-// A family's row is scale * f(e + direction * t) for one of the four curves below.
+// A family's row is scale * f(e + direction * t) + tilt * t for one of the four curves below.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ inline constexpr int max_order = 3;
 inline constexpr int taylor_count = max_order + 6;
 using Taylor = std::array<double, taylor_count>;
 
-// Law: taylor() and difference() belong to one function; derivative(k, .) of it, k = 3 or 4, has its local
-// extrema exactly at critical(k). The Taylor series converges for |t| < convergence().
+// Law: taylor() and difference() belong to one function; its derivative of order k, k = 1, 3 or 4, has its
+// local extrema exactly at critical(k). The Taylor series converges for |t| < convergence().
 template <class C>
 concept Curve = requires(const C& c, double e, double t, int k, Taylor& taylor) {
   { c.taylor(e, taylor) } -> std::same_as<void>;
@@ -68,7 +68,7 @@ struct ExpCurve {
   [[nodiscard]] double quadratic(double e) const noexcept { return -0.5 * std::exp(e); }
   [[nodiscard]] double difference(double e, double t) const noexcept { return -std::exp(e) * std::expm1(t); }
   [[nodiscard]] double derivative(int /*k*/, double e) const noexcept { return -std::exp(e); }
-  [[nodiscard]] std::span<const double> critical(int /*k*/) const noexcept { return {}; }
+  [[nodiscard]] std::span<const double> critical(int /*k*/) const noexcept { return {}; }  // monotone
   [[nodiscard]] double convergence() const noexcept {
     return 10;
   }  // everywhere; as far as the series is good
@@ -93,6 +93,7 @@ struct StudentCurve {
   explicit StudentCurve(double degrees_of_freedom = 4) noexcept;
 
  private:
+  std::array<double, 2> critical_first_{};
   std::array<double, 4> critical_third_{};
   std::array<double, 5> critical_fourth_{};
 };
@@ -147,10 +148,23 @@ template <Curve C>
   return sup;
 }
 
-// How a family's rows look as a curve: scale * f(e + direction * t), up to a polynomial of degree 1 in t.
+// How a family's rows look as a curve: scale * f(e + direction * t) + tilt * t, up to a constant.
 struct RowShape {
-  double e, scale, direction;
+  double e, scale, direction, tilt;
 };
+
+// The supremum of the slope |d/dt| of such a row over |t| <= radius: like supremum().
+template <Curve C>
+[[nodiscard]] double steepest(const C& curve, const RowShape& row, double radius) noexcept {
+  const auto slope = [&](double x) {
+    return std::abs(row.tilt + row.scale * row.direction * curve.linear(x));
+  };
+  const double reach = std::abs(row.direction) * radius;
+  double sup = std::max(slope(row.e - reach), slope(row.e + reach));
+  for (const double x : curve.critical(1))
+    if (std::abs(x - row.e) < reach) sup = std::max(sup, slope(x));
+  return sup;
+}
 
 // Specialised for the families whose terms are such curves; the others have no bounded remainder.
 template <class F>
@@ -160,7 +174,7 @@ template <>
 struct CurveOf<Logistic> {
   using type = SoftplusCurve;
   static type curve(const Logistic& /*family*/) { return {}; }
-  static RowShape shape(const Logistic& /*family*/, double eta, double /*y*/) { return {eta, 1, 1}; }
+  static RowShape shape(const Logistic& /*family*/, double eta, double y) { return {eta, 1, 1, y}; }
 };
 
 template <>
@@ -169,7 +183,7 @@ struct CurveOf<Probit> {
   static type curve(const Probit& /*family*/) { return {}; }
   static RowShape shape(const Probit& /*family*/, double eta, double y) {
     const double sign = 2 * y - 1;
-    return {sign * eta, 1, sign};
+    return {sign * eta, 1, sign, 0};
   }
 };
 
@@ -177,7 +191,7 @@ template <>
 struct CurveOf<Poisson> {
   using type = ExpCurve;
   static type curve(const Poisson& /*family*/) { return {}; }
-  static RowShape shape(const Poisson& /*family*/, double eta, double /*y*/) { return {0, std::exp(eta), 1}; }
+  static RowShape shape(const Poisson& /*family*/, double eta, double y) { return {0, std::exp(eta), 1, y}; }
 };
 
 // f = y (eta - log k) - (y + k) log(1 + e^(eta - log k)), up to a constant.
@@ -186,7 +200,7 @@ struct CurveOf<NegativeBinomialKnownSize> {
   using type = SoftplusCurve;
   static type curve(const NegativeBinomialKnownSize& /*family*/) { return {}; }
   static RowShape shape(const NegativeBinomialKnownSize& family, double eta, double y) {
-    return {eta - std::log(family.size), y + family.size, 1};
+    return {eta - std::log(family.size), y + family.size, 1, y};
   }
 };
 
@@ -195,7 +209,7 @@ struct CurveOf<StudentKnownScale> {
   using type = StudentCurve;
   static type curve(const StudentKnownScale& family) { return StudentCurve(family.freedom); }
   static RowShape shape(const StudentKnownScale& family, double eta, double y) {
-    return {(y - eta) / family.sigma, 1, -1 / family.sigma};
+    return {(y - eta) / family.sigma, 1, -1 / family.sigma, 0};
   }
 };
 
