@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What each decision rule promises, on terms of known law and without a chain. Errors are z scores; |z| < 5 is
-// one false alarm in a million. Seeds are fixed.
+// What each decision rule promises, on terms of known law and without a chain. Errors are z scores; |z| < 5
+// is one false alarm in a million. Seeds are fixed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -122,12 +122,14 @@ TEST(Austerity, StopsWhereTheTTestSaysSo) {
       }
 }
 
-// Normal terms whose mean is psi itself: a look errs with probability eps on either side, so that the first one
-// ends the reading with 2 eps. A decision errs when any of its looks does. With the mean off psi by a few
-// standard errors of the first look (0.5 here: sd / sqrt(100) of n = 1000) fewer and fewer do.
+// Normal terms whose mean is psi itself: a look errs with probability eps on either side, so that the first
+// one ends the reading with 2 eps. A decision errs when any of its looks does, and in a tie it has many.
+// Measured, n = 1000 in batches of 100, errors for eps = 0.05 and 0.01: 0.22 and 0.054 in a tie, 0.022 and
+// 0.004 when the mean is half a standard error of the first look from psi, 0.004 and 0.0005 at one, 0.0002
+// and 0 at two.
 TEST(Austerity, ErrsWithProbabilityEpsALookOnNormalTerms) {
   constexpr std::size_t n = 1000, batch = 100;
-  constexpr int repeats = 20'000;
+  constexpr int repeats = 10'000;
   Population population(n, [](Stream& s) { return 5 * normal(s); });
   const double unit = population.sd() / std::sqrt(static_cast<double>(batch));
   for (const double eps : {0.01, 0.05}) {
@@ -139,11 +141,8 @@ TEST(Austerity, ErrsWithProbabilityEpsALookOnNormalTerms) {
     EXPECT_GT(z_of(tie.wrong, eps, repeats), 5) << tie.wrong;  // peeking costs: the promise is a look's
     for (const double gap : {0.5, 1.0, 2.0, -0.5, -1.0, -2.0}) {
       const Record r = decide(rule, population, n, gap * unit, 0, batch, repeats);
-      RecordProperty("gap" + std::to_string(gap) + "eps" + std::to_string(eps), std::to_string(r.wrong));
-      std::printf("austerity eps %g gap %g: wrong %.4f first %.4f rows %.0f\n", eps, gap, r.wrong, r.first_look, r.rows);
       EXPECT_LT(z_of(r.wrong, eps, repeats), 5) << gap;
     }
-    std::printf("austerity eps %g tie: wrong %.4f first %.4f rows %.0f\n", eps, tie.wrong, tie.first_look, tie.rows);
   }
 }
 
@@ -265,7 +264,8 @@ TEST(Confidence, StopsOutsideItsWidthAndReadsAllRowsInside) {
     EXPECT_EQ(r.rows, n);
     EXPECT_EQ(r.wrong, 0);
   }
-  for (const double none : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double none :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     Stream stream = stream_of(4);
     Confidence rule(n, {});
     Trial trial = trial_at(5, stream);
@@ -283,27 +283,25 @@ TEST(Confidence, ErrsWithProbabilityDeltaAtMost) {
   constexpr int repeats = 2000;
   constexpr double delta = 0.1;
   const std::vector<std::function<double(Stream&)>> laws{
-      [](Stream& s) { return uniform(s) < 0.5 ? -1.0 : 1.0; },
-      [](Stream& s) { return 2 * uniform(s) - 1; },
-      [](Stream& s) { return uniform(s) < 0.01 ? 1.0 : 0.01 * normal(s); },  // few rows are all that counts
+      [](Stream& s) { return uniform(s) < 0.5 ? -1.0 : 1.0; }, [](Stream& s) { return 2 * uniform(s) - 1; },
+      [](Stream& s) { return uniform(s) < 0.01 ? 1.0 : 0.001 * normal(s); },  // few rows are all that counts
   };
   for (std::size_t law = 0; law < laws.size(); ++law) {
     Population population(n, laws[law]);
     for (const auto form : {Confidence::Bound::hoeffding, Confidence::Bound::bernstein})
-      for (const double gap : {0.1, 0.5, -0.5, 2.0}) {
+      for (const double gap : {0.02, 0.1, -0.1, 0.4, -0.4}) {
         const Confidence rule(n, {.delta = delta, .bound = form, .batch = 20});
-        const double distance = gap * population.sd() * 0.2;
-        const Record r = decide(rule, population, n, distance, population.largest(), 20, repeats);
+        const Record r =
+            decide(rule, population, n, gap * population.largest(), population.largest(), 20, repeats);
         EXPECT_LT(z_of(r.wrong, delta, repeats), 5);
-        std::printf("confidence law %zu form %d gap %g: wrong %.4f rows %.0f\n", law, int(form), gap, r.wrong, r.rows);
       }
   }
-  Population population(n, laws[0]);
-  for (const auto form : {Confidence::Bound::hoeffding, Confidence::Bound::bernstein}) {
-    const Record broken = decide(Confidence(n, {.delta = delta, .bound = form, .batch = 20}), population, n,
-                                 0.02, population.largest() / 6, 20, repeats);
-    std::printf("confidence broken form %d: wrong %.4f\n", int(form), broken.wrong);
-  }
+  // Coins decided far too early; rare terms that no pilot sees.
+  Population coins(n, laws[0]), rare(n, laws[2]);
+  const Confidence hoeffding(n, {.delta = delta, .bound = Confidence::Bound::hoeffding, .batch = 20});
+  const Confidence bernstein(n, {.delta = delta, .bound = Confidence::Bound::bernstein, .batch = 20});
+  EXPECT_GT(z_of(decide(hoeffding, coins, n, 0.02, 1.0 / 6, 20, repeats).wrong, delta, repeats), 5);
+  EXPECT_GT(z_of(decide(bernstein, rare, n, 0.002, 1e-3, 20, repeats).wrong, delta, repeats), 5);
 }
 
 // ---- Barker
@@ -311,7 +309,7 @@ TEST(Confidence, ErrsWithProbabilityDeltaAtMost) {
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 double logistic_cdf(double x) { return 1 / (1 + std::exp(-x)); }
 
-TEST(Barker, CorrectsANormalToALogisticWithinAMillionth) {
+TEST(Barker, CorrectsANormalToALogisticToSevenDigits) {
   double total = 0, largest = 0;
   for (const Atom& a : logistic_correction_atoms()) {
     ASSERT_GE(a.probability, 0);
@@ -321,11 +319,11 @@ TEST(Barker, CorrectsANormalToALogisticWithinAMillionth) {
   for (double y = -40; y <= 40; y += 0.001) {
     double cdf = 0;
     for (const Atom& a : logistic_correction_atoms())
-      cdf += a.probability * (a.value == 0 ? normal_cdf(y) : normal_cdf(y - a.value) + normal_cdf(y + a.value));
+      cdf +=
+          a.probability * (a.value == 0 ? normal_cdf(y) : normal_cdf(y - a.value) + normal_cdf(y + a.value));
     largest = std::max(largest, std::abs(cdf - logistic_cdf(y)));
   }
   EXPECT_LT(largest, 1e-7);
-  std::printf("barker sup error %.4e\n", largest);
 }
 
 // Kolmogorov-Smirnov: sqrt(N) times the distance exceeds 2.7 with probability 2 exp(-2 2.7^2) = 1e-6.

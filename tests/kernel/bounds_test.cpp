@@ -1,0 +1,143 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The bounds that `confidence` rests on: above every row's term, for every family that has them, and not far
+// above the largest.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "mlo/kernel/bounded_estimator.hpp"
+#include "mlo/kernel/confidence.hpp"
+#include "mlo/kernel/proposal.hpp"
+#include "mlo/model/glm.hpp"
+#include "support/designs.hpp"
+
+namespace mlo {
+namespace {
+
+using testing::design_of;
+using testing::regression_table;
+
+static_assert(Estimator<Bounded<PlainDifference<Glm<Logistic>>>>);
+
+template <Estimator E>
+double largest_term(E& estimator, Params from, Params to, std::size_t rows) {
+  double largest = 0;
+  std::vector<RowId> ids(row_batch);
+  std::vector<double> terms(row_batch);
+  for (std::size_t first = 0; first < rows; first += row_batch) {
+    const std::size_t count = std::min(row_batch, rows - first);
+    std::iota(ids.begin(), ids.end(), static_cast<RowId>(first));
+    estimator.terms(from, to, std::span(ids).first(count), std::span(terms).first(count));
+    for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, std::abs(terms[k]));
+  }
+  return largest;
+}
+
+struct Tightness {
+  double least = std::numeric_limits<double>::infinity(), log_sum = 0;
+  int count = 0;
+};
+
+// Pairs of points of the posterior's size, smaller and much larger: short steps, steps across the centre and
+// independent points.
+template <class F>
+void expect_bounds(double (*draw)(Stream&, double), F family = {}) {
+  const Glm<F> model(
+      design_of(regression_table(2000, 0.3, {0.9, -0.5}, 21, draw), "y ~ x1 + x2 + offset(0.2 * x2)"), family,
+      {std::vector<Prior>(3, Prior::normal(0, 2.5)), false, Prior::flat()});
+  ThreadPool pool(2);
+  const Mode mode = find_mode(model, pool);
+  const Laplace fit(mode.theta, mode.information);
+  const auto check = [&](auto estimator) {
+    constexpr int order = decltype(estimator)::order;
+    Bounded bounded(estimator, std::make_shared<const RowBounds>(
+                                   row_bounds(model, pool, mode.evaluated_at, fit.cholesky, order)));
+    Tightness t;
+    for (std::uint64_t k = 0; k < 300; ++k) {
+      Stream stream({.seed = 4, .chain = 0, .purpose = Purpose::proposal, .iteration = k});
+      Eigen::Vector3d v, u;
+      normals(stream, {v.data(), 3});
+      normals(stream, {u.data(), 3});
+      const std::array<double, 4> sizes{0.3, 1, 2.5, 5};
+      v *= sizes[k % 4];
+      u *= sizes[k % 4];
+      if (k % 3 == 0) u = v + 0.3 * u;
+      if (k % 3 == 1) u = -1.1 * v;
+      const Eigen::MatrixXd upper = fit.cholesky.transpose();
+      const auto place = [&](const Eigen::Vector3d& w) {
+        return Eigen::VectorXd(mode.evaluated_at + upper.triangularView<Eigen::Upper>().solve(w));
+      };
+      const Eigen::VectorXd from = place(v), to = place(u);
+      const double largest = largest_term(bounded, params(from), params(to), model.rows());
+      const double bound = bounded.term_bound(params(from), params(to));
+      if (std::max(v.norm(), u.norm()) > std::sqrt(3.0) + 12) {
+        EXPECT_EQ(bound, std::numeric_limits<double>::infinity());
+        continue;
+      }
+      ASSERT_GE(bound, largest) << F::name << ' ' << order << ' ' << k;
+      EXPECT_EQ(bound, bounded.term_bound(params(to), params(from)));
+      const double ratio = bound / largest;
+      t.least = std::min(t.least, ratio);
+      t.log_sum += std::log(ratio);
+      ++t.count;
+    }
+    // Measured: 1.03 to 1.27 where they are tightest, so that halves of them would not hold; in the geometric
+    // mean over pairs 1.5 to 3.5 for differences and 3.5 to 6.8 for remainders, Poisson having the largest.
+    EXPECT_LT(t.least, 1.5) << F::name << ' ' << order;
+    EXPECT_LT(std::exp(t.log_sum / t.count), order == 0 ? 5 : 10) << F::name << ' ' << order;
+  };
+  check(PlainDifference(model));
+  check(ControlVariates(model, mode.evaluated_at, mode.likelihood));
+}
+
+TEST(RowBounds, HoldForEveryRowAndAreNotFarAboveTheLargest) {
+  expect_bounds<Logistic>(testing::draw_logistic);
+  expect_bounds<Probit>(testing::draw_probit);
+  expect_bounds<Poisson>(testing::draw_poisson);
+  expect_bounds<NegativeBinomialKnownSize>(testing::draw_negative_binomial, {.size = 2});
+  expect_bounds<StudentKnownScale>(testing::draw_student, {.freedom = 4, .sigma = 1.5});
+}
+
+// steepest() against the largest of many slopes by differences of the curve itself.
+template <class F>
+void expect_steepest(const F& family, double eta, double y) {
+  const auto curve = CurveOf<F>::curve(family);
+  const RowShape row = CurveOf<F>::shape(family, eta, y);
+  const auto term = [&](double t) {
+    return row.scale * curve.difference(row.e, row.direction * t) + row.tilt * t;
+  };
+  for (const double radius : {0.1, 1.0, 4.0}) {
+    double largest = 0;
+    constexpr int pieces = 10'000;
+    const double h = 2 * radius / pieces;
+    for (int k = 0; k < pieces; ++k) {
+      const double left = -radius + k * h, right = -radius + (k + 1) * h;
+      largest = std::max(largest, std::abs(term(right) - term(left)) / h);
+    }
+    const double sup = steepest(curve, row, radius);
+    EXPECT_GE(sup, largest * (1 - 1e-9)) << F::name << ' ' << eta << ' ' << radius;
+    EXPECT_LT(sup, largest * 1.001) << F::name << ' ' << eta << ' ' << radius;
+  }
+}
+
+TEST(RowBounds, KnowTheSteepestSlope) {
+  for (const double eta : {-3.0, 0.2, 2.0}) {
+    for (const double y : {0.0, 1.0}) {
+      expect_steepest(Logistic{}, eta, y);
+      expect_steepest(Probit{}, eta, y);
+    }
+    for (const double y : {0.0, 3.0}) {
+      expect_steepest(Poisson{}, eta, y);
+      expect_steepest(NegativeBinomialKnownSize{.size = 2}, eta, y);
+    }
+    for (const double y : {-3.0, 0.0, 5.0})
+      expect_steepest(StudentKnownScale{.freedom = 4, .sigma = 1.5}, eta, y);
+  }
+}
+
+}  // namespace
+}  // namespace mlo
