@@ -75,7 +75,9 @@ TEST(Block, PoissonMatchesQuadrature) { expect_posterior<Poisson>(testing::draw_
 // than t, so that the perturbed target is a proper law even for subsamples of two.
 struct Waves {
   static constexpr std::size_t n = 20;
-  [[nodiscard]] static double a(std::size_t i) { return 0.05 + 0.12 * std::sin(7.0 * static_cast<double>(i)); }
+  [[nodiscard]] static double a(std::size_t i) {
+    return 0.05 + 0.12 * std::sin(7.0 * static_cast<double>(i));
+  }
   [[nodiscard]] std::size_t dim() const { return 1; }
   [[nodiscard]] std::size_t rows() const { return n; }
   [[nodiscard]] double log_prior(Params /*theta*/) const { return 0; }
@@ -92,7 +94,7 @@ struct Waves {
 };
 
 // The chain's law in theta is exp(q(theta)) sum_{i,j} exp( n (d_i + d_j) / 2 - n^2 (d_i - d_j)^2 / 8 ), a sum
-// over 400 subsamples, and the posterior is another, by tens of Monte Carlo errors.
+// over 400 subsamples. Its variance is 14 % above the posterior's, and would be 25 % without the correction.
 TEST(Block, TinySubsamplesHaveThePerturbedLawOfAllPairs) {
   const Waves model;
   constexpr double n = Waves::n;
@@ -129,7 +131,7 @@ TEST(Block, TinySubsamplesHaveThePerturbedLawOfAllPairs) {
                  });
     EXPECT_LT(std::abs(first.z(perturbed[1] / perturbed[0])), 5);
     EXPECT_LT(std::abs(second.z(perturbed[2] / perturbed[0])), 5);
-    EXPECT_GT(std::abs(second.z(posterior[2] / posterior[0])), 20);
+    EXPECT_GT(std::abs(second.z(posterior[2] / posterior[0])), 10);
   }
 }
 
@@ -211,27 +213,65 @@ TEST(Block, TheNoiseItReportsIsThatOfTheLogRatioForAMove) {
   EXPECT_NEAR(noise / (squares - sum * sum), 1, 0.1);
 }
 
+// The remainders it keeps are those of the rows it keeps, at theta, whether a step was accepted or refused.
+TEST(Block, RefusedStepsPutTheBlockBack) {
+  const auto model = glm<Logistic>(500, testing::draw_logistic);
+  const Prepared set(model);
+  constexpr std::size_t m = 12;
+  auto kernel = set.kernel(RandomWalkProposal(2 * walk(set.fit)), {.subsample_size = m, .blocks = 4});
+  ChainState state{.theta = set.mode.theta};
+  std::size_t refused = 0;
+  std::vector<double> before;
+  for (std::size_t k = 0; k < 300; ++k) {
+    const bool accepted = kernel.step(state, {.seed = 9, .chain = 0, .iteration = k}).accepted;
+    std::vector<double> saved;
+    kernel.save(saved);
+    const std::vector<RowId> ids(saved.begin() + 1, saved.begin() + 1 + m);
+    std::vector<double> remainders(m);
+    const Params centre = params(set.mode.evaluated_at);
+    model.log_likelihood_remainders(centre, centre, params(state.theta), ids, remainders);
+    EXPECT_EQ(remainders, std::vector<double>(saved.begin() + 1 + m, saved.end()));
+    if (!accepted && k > 0) {
+      ++refused;
+      EXPECT_EQ(saved, before);
+    } else if (k > 0) {  // all but a block of three stay
+      std::size_t kept = 0;
+      for (std::size_t j = 0; j < m; ++j) kept += saved[1 + j] == before[1 + j] ? 1 : 0;
+      EXPECT_GE(kept, 9U);
+      EXPECT_LT(kept, 12U);  // three rows of 500 drawn again: not in these 300 steps
+    }
+    before = saved;
+  }
+  EXPECT_GT(refused, 50U);
+  EXPECT_LT(refused, 250U);
+}
+
 TEST(Block, ResumesBitForBit) {
   const auto model = glm<Logistic>(500, testing::draw_logistic);
   const Prepared set(model);
   const auto make = [&] {
     return set.kernel(AdaptiveProposal(walk(set.fit), 1.7), {.subsample_size = 300, .blocks = 7});
   };
-  const auto advance = [](auto& kernel, ChainState& state, std::size_t first, std::size_t last) {
+  using Seen = std::vector<double>;  // log ratios too: a wrong one seldom changes a decision
+  const auto advance = [](auto& kernel, ChainState& state, Seen& seen, std::size_t first, std::size_t last) {
     std::uint64_t rows = 0;
-    for (std::size_t k = first; k < last; ++k)
-      rows += kernel.step(state, {.seed = 9, .chain = 2, .iteration = k}).rows_read;
+    for (std::size_t k = first; k < last; ++k) {
+      const StepInfo info = kernel.step(state, {.seed = 9, .chain = 2, .iteration = k});
+      rows += info.rows_read;
+      seen.insert(seen.end(), {info.log_ratio, info.noise_sd, state.theta[0], state.theta[1]});
+    }
     return rows;
   };
+  Seen seen_one, seen_two;
   auto whole = make(), before = make(), after = make();
   ChainState one{.theta = set.mode.theta}, two{.theta = set.mode.theta};
-  const std::uint64_t rows_one = advance(whole, one, 0, 400);
-  std::uint64_t rows_two = advance(before, two, 0, 150);
+  const std::uint64_t rows_one = advance(whole, one, seen_one, 0, 400);
+  std::uint64_t rows_two = advance(before, two, seen_two, 0, 150);
   std::vector<double> saved;
   before.save(saved);
   after.load(saved);
-  rows_two += advance(after, two, 150, 400);
-  EXPECT_EQ(one.theta, two.theta);
+  rows_two += advance(after, two, seen_two, 150, 400);
+  EXPECT_EQ(seen_one, seen_two);
   EXPECT_EQ(rows_one, rows_two);
   EXPECT_EQ(rows_one, 401U * 300U);  // 300 a step, and once for the start
   std::vector<double> end_one, end_two;
