@@ -218,7 +218,7 @@ TEST(Block, RefusedStepsPutTheBlockBack) {
   const auto model = glm<Logistic>(500, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 12;
-  auto kernel = set.kernel(RandomWalkProposal(2 * walk(set.fit)), {.subsample_size = m, .blocks = 4});
+  auto kernel = set.kernel(RandomWalkProposal(walk(set.fit)), {.subsample_size = m, .blocks = 4});
   ChainState state{.theta = set.mode.theta};
   std::size_t refused = 0;
   std::vector<double> before;
