@@ -11,6 +11,7 @@
 
 #include "mlo/kernel/consensus.hpp"
 #include "mlo/kernel/weierstrass.hpp"
+#include "mlo/model/gaussian_precision.hpp"
 #include "mlo/model/glm.hpp"
 #include "support/designs.hpp"
 #include "support/laws.hpp"
@@ -141,6 +142,43 @@ TEST(Shards, HaveFitsWhoseProductIsThePosteriorIfThatIsNormal) {
   EXPECT_LT(set.shards.passes(), 4);
 }
 
+// Shards of 1,000 rows are much alike: their information, at their own modes, adds up to the whole one within
+// a few per cent, which is what curvatures change over a few of their standard deviations.
+template <class M>
+void expect_fits_like_the_whole(const M& model, const char* what) {
+  Divided set(model, 4);
+  EXPECT_TRUE(set.shards.warnings().empty()) << what;
+  Eigen::MatrixXd information = Eigen::MatrixXd::Zero(set.mode.theta.size(), set.mode.theta.size());
+  for (std::size_t s = 0; s < 4; ++s)
+    information += set.shards.fit(s).cholesky * set.shards.fit(s).cholesky.transpose();
+  EXPECT_LT((information - set.mode.information).norm(), 0.1 * set.mode.information.norm()) << what;
+  // Draws in the posterior's bulk: 400 steps of which each theta is within 6 of its standard deviations.
+  ConsensusKernel consensus(set.shards, {}, set.pool);
+  WeierstrassKernel weierstrass(set.shards, {}, set.pool);
+  const Laplace whole(set.mode.theta, set.mode.information);
+  const auto within = [&](const Eigen::VectorXd& theta, const StepInfo& info) {
+    EXPECT_TRUE(info.finite) << what;
+    EXPECT_LT(whole.to_white(theta).cwiseAbs().maxCoeff(), 6) << what;
+  };
+  testing::run(consensus, set.mode.theta, 10, 400, within);
+  testing::run(weierstrass, set.mode.theta, 10, 400, within);
+}
+
+TEST(Shards, FitFamiliesWithASecondParameterAndOtherModels) {
+  const auto design = [](double (*draw)(Stream&, double)) {
+    return design_of(regression_table(4000, 0.5, {0.4}, 5, draw), "y ~ x1");
+  };
+  const GlmPriors priors{{Prior::normal(0, 2), Prior::normal(0, 2)}, false, Prior::gamma(2, 0.5)};
+  expect_fits_like_the_whole(Glm<Gaussian>(design(testing::draw_gaussian), {}, priors), "gaussian");
+  expect_fits_like_the_whole(Glm<Student>(design(testing::draw_student), {}, priors), "student");
+  expect_fits_like_the_whole(Glm<NegativeBinomial>(design(testing::draw_negative_binomial), {}, priors),
+                             "negative binomial");
+  expect_fits_like_the_whole(
+      GaussianPrecision(design_of(regression_table(4000, 0, {}, 5, testing::draw_gaussian), "y ~ 1"), 0,
+                        Prior::gamma(2, 0.7)),
+      "gaussian precision");
+}
+
 TEST(Shards, SayWhichOfThemHasNoModeOfItsOwn) {
   // With every second row's response 1, the second shard of two is separated; the whole is not.
   Table table = regression_table(200, 0.3, {0.9}, 21, testing::draw_logistic);
@@ -259,7 +297,7 @@ TEST(Consensus, LogisticIsCloseToQuadrature) {
 TEST(Weierstrass, NormalPosteriorsAreWidenedByTheBandwidthAndNotMoved) {
   const auto model = gaussian(60);
   Divided set(model, 5);
-  for (const double h : {0.5, 1.0, 2.0}) {
+  for (const double h : {0.5, 2.0}) {
     WeierstrassKernel kernel(set.shards, {.bandwidth = h, .local_share = 0}, set.pool);
     expect_moments(kernel, set.mode.theta, set.mode.theta, (1 + h * h) * set.covariance(), 100'000,
                    "weierstrass");
