@@ -48,7 +48,8 @@ double LaplaceProposal::propose(Stream& stream, Params theta, std::span<double> 
   const double b = uniform(stream) < options_.local_share ? options_.local_step : options_.step;
   const double a = std::sqrt(1 - b * b);
   const auto upper = fit_.cholesky.transpose().triangularView<Eigen::Upper>();
-  white_.noalias() = upper * (mlo::vector(theta) - fit_.mode);
+  noise_ = mlo::vector(theta) - fit_.mode;  // in two steps: a product with a difference would allocate
+  white_.noalias() = upper * noise_;
   const double before = white_.squaredNorm();
   draw_normals(stream, noise_);
   white_ = a * white_ + b * noise_;

@@ -22,6 +22,8 @@ enum class Purpose : std::uint64_t {
   start = 4,
   mode = 5,
   simulate = 6,
+  shards = 7,
+  blocks = 8,
 };
 
 struct StreamId {
