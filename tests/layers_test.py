@@ -5,20 +5,23 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "data", "model", "subsample", "kernel", "chain", "diagnose", "report", "registry", "cli"]
+LAYERS = ["base", "data", "model", "subsample", "kernel", "chain", "diagnose", "report", "registry",
+          "experiments", "cli"]
 
 
 def check(root: pathlib.Path) -> list[str]:
     wrong = []
     files = 0
-    for folder in (root / "include" / "mlo", root / "src"):
+    for folder in (root / "include" / "mlo", root / "src", root / "experiments"):
         for file in sorted(folder.rglob("*.[ch]pp")):
-            layer = file.relative_to(folder).parts[0]
+            layer = "experiments" if folder.name == "experiments" else file.relative_to(folder).parts[0]
             if layer not in LAYERS:
                 wrong.append(f"{file}: unknown layer {layer}")
                 continue
             files += 1
             for number, line in enumerate(file.read_text().splitlines(), 1):
+                if layer == "experiments" and re.match(r'\s*#include "(?!mlo/|experiments/)', line):
+                    wrong.append(f"{file}:{number}: the experiments are users of the library: public headers only")
                 match = re.match(r'\s*#include "(?:mlo/)?([a-z]+)/', line)
                 if not match:
                     continue

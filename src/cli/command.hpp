@@ -19,6 +19,7 @@ void add_fit(CLI::App& app, int& exit_code);
 void add_summary(CLI::App& app);
 void add_methods(CLI::App& app);
 void add_simulate(CLI::App& app);
+void add_reproduce(CLI::App& app);
 
 // Set by the first Ctrl-C; the second one ends the program at once.
 [[nodiscard]] const std::atomic<bool>& interrupt_flag();

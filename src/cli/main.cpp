@@ -49,6 +49,7 @@ constexpr const char* description =
     "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --out run1\n"
     "  mlo summary run1                             the table again\n"
     "  mlo methods                                  what each method promises and costs\n"
+    "  mlo reproduce --quick                        the paper's tables and figures\n"
     "  mlo COMMAND --help                           all options of a command\n"
     "\n"
     "Results go to standard output, everything else to standard error.\n"
@@ -71,7 +72,7 @@ std::string explain(const CLI::ParseError& e) {
   if (text.rfind(several, 0) == 0) return "unknown options or extra arguments: " + after(several);
   if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
   if (text == "A subcommand is required")
-    return "a command is required: demo, fit, summary, methods or simulate";
+    return "a command is required: demo, fit, summary, methods, simulate or reproduce";
   return text;
 }
 
@@ -88,13 +89,14 @@ int run(int argc, char** argv) {
   cli::add_summary(app);
   cli::add_methods(app);
   cli::add_simulate(app);
+  cli::add_reproduce(app);
   const std::string first = argc > 1 ? argv[1] : "";
   const bool known = !app.get_subcommands([&](const CLI::App* c) { return c->get_name() == first; }).empty();
   const auto command = [&] { return known ? first : std::string(); };
   try {
     if (!known && !first.empty() && first[0] != '-')
       throw UsageError(fmt::format(
-          "unknown command \"{}\"; commands are demo, fit, summary, methods and simulate\nSee mlo --help.",
+          "unknown command \"{}\"; commands are demo, fit, summary, methods, simulate and reproduce\nSee mlo --help.",
           first));
     std::vector<std::string> arguments = cli::with_config({argv + 1, argv + argc});
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them

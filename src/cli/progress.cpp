@@ -87,6 +87,29 @@ void Progress::show_phase(const std::string& phase, double share) {
   line(share > 0 || terminal_ ? fmt::format("{} {} {:3.0f} %", phase, bar(share), 100 * share) : phase);
 }
 
+void Progress::show_work(const std::string& what, double done, double all) {
+  const auto now = Clock::now();
+  const bool is_new = what != last_phase_;
+  if (is_new) {
+    last_phase_ = what;
+    last_tenth_ = -1;
+    work_started_ = now;
+    done_at_start_ = done;  // of a run that is continued
+  }
+  const double share = all > 0 ? done / all : 1;
+  const int tenth = static_cast<int>(share * 10);
+  const bool due = terminal_ ? is_new || now - last_shown_ >= refresh : tenth > last_tenth_;
+  if (quiet_ || !due) return;
+  last_tenth_ = tenth;
+  last_shown_ = now;
+  const double elapsed = std::chrono::duration<double>(now - work_started_).count();
+  const double made = done - done_at_start_;
+  line(fmt::format("{} {} {:3.0f} %  {:.0f} of {:.0f}  {} left", what, bar(share), 100 * share, done, all,
+                   done >= all ? "0 s"
+                   : made > 0  ? duration((all - done) * elapsed / made)
+                               : "?"));
+}
+
 void Progress::watch_sampling(const RunControl& control, const ChainOptions& options) {
   watching_ = true;
   const auto steps_made = [&control] {

@@ -21,13 +21,17 @@ class Progress {
   // The watcher refers to this object, which must outlive the fit.
   [[nodiscard]] FitWatcher watcher();
 
+  // `done` of `all` pieces of work, with the time that is left. From one thread at a time.
+  void show_work(const std::string& what, double done, double all);
+  // Takes back the line that changes, before something else is printed.
+  void clear();
+
  private:
   using Clock = std::chrono::steady_clock;
   void show_phase(const std::string& phase, double share);
   void watch_sampling(const RunControl& control, const ChainOptions& options);
   void stop_watching();
   void line(const std::string& text);
-  void clear();
 
   bool quiet_;
   bool terminal_;
@@ -35,6 +39,8 @@ class Progress {
   Clock::time_point last_shown_{};
   std::string last_phase_;
   int last_tenth_ = -1;
+  Clock::time_point work_started_{};
+  double done_at_start_ = 0;
   std::atomic<bool> watching_{false};
   std::thread thread_;
 };

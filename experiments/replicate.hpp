@@ -1,0 +1,70 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// B replications of an experiment: data are simulated, and several fits are made of the same data. Every
+// replication is kept on disk as it finishes, so that an interrupted experiment goes on where it was.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/settings.hpp"
+#include "mlo/registry/options.hpp"
+#include "mlo/registry/simulate.hpp"
+
+namespace mlo::experiments {
+
+struct Cell {
+  std::string name;  // without commas: it is a cell of a CSV file
+  FitOptions fit;    // chains 1; replicate() sets seed and threads
+};
+
+struct Experiment {
+  std::string name;                     // of the file, OUT/NAME.csv
+  SimulateOptions data;                 // replicate() sets the seed
+  std::vector<std::string> parameters;  // as the fits name them
+  std::vector<double> truth;            // one a parameter
+  std::vector<Cell> cells;
+};
+
+// What is kept of a fit.
+struct Fitted {
+  std::vector<double> mean, sd;  // of the draws, one a parameter
+  double rows_per_step = 0, median_rows_per_step = 0, acceptance = 0;
+};
+
+class Replications {
+ public:
+  Replications(const Experiment& experiment, std::vector<std::map<std::string, Fitted>> fits)
+      : experiment_(experiment), fits_(std::move(fits)) {}
+
+  [[nodiscard]] std::size_t size() const { return fits_.size(); }
+  // The posterior means of a parameter by a cell, one a replication.
+  [[nodiscard]] std::vector<double> estimates(const std::string& cell, std::size_t parameter = 0) const;
+  // The draws' sds, their mean over the replications divided by that of another cell: how much wider.
+  [[nodiscard]] double spread(const std::string& cell, const std::string& reference,
+                              std::size_t parameter = 0) const;
+  // The mean over the replications of a member of Fitted.
+  [[nodiscard]] double average(const std::string& cell, double Fitted::*member) const;
+  [[nodiscard]] const Experiment& experiment() const { return experiment_; }
+
+ private:
+  Experiment experiment_;
+  std::vector<std::map<std::string, Fitted>> fits_;
+};
+
+// Seeds are a function of these names and numbers alone: not of threads, of other cells or of B. Below 2^53,
+// so that every reader of JSON and CSV keeps them.
+[[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::string_view experiment, std::size_t replication,
+                                    std::string_view use);
+
+// Makes the replications that OUT/NAME.csv does not have yet. Throws UsageError if that file was made with
+// other settings, Interrupted (what is finished is kept), and what fits throw.
+[[nodiscard]] Replications replicate(const Experiment& experiment, const Settings& settings,
+                                     const Watcher& watcher);
+
+// The commands of the data and of each method's first cell, for people to repeat.
+[[nodiscard]] std::vector<std::string> commands(const Experiment& experiment, const Settings& settings);
+
+}  // namespace mlo::experiments
