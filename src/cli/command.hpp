@@ -20,6 +20,7 @@ void add_summary(CLI::App& app);
 void add_methods(CLI::App& app);
 void add_simulate(CLI::App& app);
 void add_reproduce(CLI::App& app);
+void add_bench_methods(CLI::App& app, int& exit_code);
 
 // Set by the first Ctrl-C; the second one ends the program at once.
 [[nodiscard]] const std::atomic<bool>& interrupt_flag();

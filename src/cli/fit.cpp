@@ -8,6 +8,7 @@
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
+#include "cli/model_options.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/errors.hpp"
 
@@ -35,76 +36,63 @@ void check_resume(const CLI::App& c, const FitCommand& command) {
   }
 }
 
-void add_model_options(CLI::App& c, FitOptions& o) {
-  c.add_option("--family", o.family, fmt::format("Family of the response: {}", family_names()))
-      ->capture_default_str()
-      ->group("Model");
-  c.add_option("--prior", o.prior,
-               "Prior of the coefficients: normal(m,s), student_t(df,m,s), cauchy(m,s), laplace(m,s), flat. "
-               "Default: normal(0, 2.5 / sd of the column)")
-      ->group("Model");
-  c.add_option("--prior-intercept", o.prior_intercept,
-               "Prior of the intercept. Default: normal(0, 10) at the columns' means")
-      ->group("Model");
-  c.add_option(
-       "--prior-for", o.prior_for,
-       "NAME PRIOR: prior of one parameter; may be repeated. sigma, size and tau also take gamma(shape,rate)")
-      ->type_name("NAME PRIOR")
-      ->group("Model");
-  c.add_option("--known-sigma", o.known_sigma,
-               "The known sigma of --family gaussian-mean (default 1) or student (default: estimated)")
-      ->group("Model");
-  c.add_option("--known-mean", o.known_mean, "The known mean of --family gaussian-precision (default 0)")
-      ->group("Model");
-  c.add_option("--freedom", o.freedom, "The degrees of freedom of --family student (default 4)")
-      ->group("Model");
-  c.add_option("--size", o.size,
-               "The known size of --family negative-binomial: variance mu + mu^2 / size (default: estimated)")
-      ->group("Model");
-  c.add_option("--scale", o.scale,
-               "Scale of the columns: none, sd (divided by their sd), standard (centred and divided). "
-               "Coefficients and priors refer to the scaled columns")
-      ->capture_default_str()
-      ->group("Model");
-  c.add_option("--missing", o.missing, "Rows with missing cells: drop or error")
-      ->capture_default_str()
-      ->group("Model");
-}
-
 void add_method_options(CLI::App& c, FitOptions& o) {
   c.add_option("--method", o.method, fmt::format("Method: {}. See mlo methods", method_names()))
       ->capture_default_str()
       ->group("Method");
   c.add_option("--subsample-size", o.subsample_size,
-               "Rows read each step; for mlo-adaptive and difference the pilot. Default: 1 % of the rows "
-               "(mlo-adaptive "
-               "0.1 %, difference 20)")
+               "Rows read each step; the first look of methods that may read more. Default: 1 % of the rows "
+               "(mlo-adaptive 0.1 %, austerity 500, confidence, barker and block 100, difference 20)")
       ->check(integer())
       ->group("Method");
-  c.add_option("--max-subsample-size", o.max_subsample_size,
-               "mlo-adaptive, difference: most rows of a step. Default: 5 % of the rows")
+  c.add_option(
+       "--max-subsample-size", o.max_subsample_size,
+       "mlo-adaptive, penalty, difference, austerity, barker: most rows of a step. Default: 5 % of the "
+       "rows; austerity and barker all")
       ->check(integer())
       ->group("Method");
-  c.add_option("--delta", o.delta, "mlo-adaptive: aimed-at probability of a wrong decision. Default: 0.05")
+  c.add_option("--delta", o.delta,
+               "mlo-adaptive, austerity, confidence: aimed-at probability of a wrong decision. Default: 0.05 "
+               "(confidence 0.1)")
+      ->group("Method");
+  c.add_option(
+       "--estimator", o.estimator,
+       "What is added up over the rows that are read: plain differences of the log-likelihood, or what "
+       "control-variates leave of them. Default: plain (control-variates for difference)")
       ->group("Method");
   c.add_option(
        "--weights", o.weights,
-       "Subsampling weights: uniform, mlo, score, remainder. Default: mlo (uniform for --method uniform, "
-       "remainder for difference)")
+       "Subsampling weights: uniform, mlo, score; remainder with control variates. Default: mlo for mlo, "
+       "mlo-adaptive and penalty, remainder for difference, else uniform")
       ->group("Method");
   c.add_option("--weights-at", o.weights_at,
                "Where the weights are taken: mle, map, or \"v1,v2,...\". Default: mle")
       ->group("Method");
   c.add_option(
        "--uniform-share", o.uniform_share,
-       "Share of uniform weight mixed in, so that no row has weight 0. Default: 0.001 (difference 0.2)")
+       "Share of uniform weight mixed in, so that no row has weight 0. Default: 0.001 (remainder weights "
+       "0.2)")
       ->group("Method");
   c.add_option("--replacement", o.replacement,
-               "Draw rows with replacement: yes or no. Default: no for --method uniform, else yes")
+               "Draw rows with replacement: yes or no. Default: no for uniform, austerity, confidence and "
+               "barker, else yes")
       ->group("Method");
   c.add_option(
        "--noise-sd", o.noise_sd,
-       "difference: rows are read until the noise of the log acceptance ratio is below this. Default: 0.1")
+       "penalty, difference: rows are read until the noise of the log acceptance ratio is below this. "
+       "Default: 1 (penalty), 0.1 (difference)")
+      ->group("Method");
+  c.add_option("--bound", o.bound, "confidence: bernstein (default) or hoeffding")->group("Method");
+  c.add_option("--blocks", o.blocks, "block: the subsample is replaced by one block in so many. Default: 50")
+      ->check(integer())
+      ->group("Method");
+  c.add_option("--shards", o.shards, "consensus, weierstrass: parts the rows are divided into. Default: 8")
+      ->check(integer())
+      ->group("Method");
+  c.add_option(
+       "--bandwidth", o.bandwidth,
+       "weierstrass: width of the kernel that ties the shards together, in sds of a shard's posterior. "
+       "Default: 0.3")
       ->group("Method");
   c.add_option("--thinning", o.thinning,
                "exact: the rule about the rows that are read, balanced (default) or factorised")
@@ -119,19 +107,18 @@ void add_method_options(CLI::App& c, FitOptions& o) {
   c.add_option("--audit-every", o.audit_every, "One in so many steps is compared. Default: about 50 a chain")
       ->check(integer())
       ->group("Method");
-  c.add_option("--proposal", o.proposal,
-               "Proposal: laplace, random-walk, adaptive. Default: laplace for auto, exact, difference and "
-               "full, else "
-               "random-walk")
+  c.add_option(
+       "--proposal", o.proposal,
+       "Proposal: laplace, random-walk, adaptive. Default: random-walk for methods that read some rows "
+       "without control variates, else laplace")
       ->group("Method");
   c.add_option("--proposal-scale", o.proposal_scale,
                "Step of the proposal. laplace: in (0,1], default 1 (exact: tuned in warm-up); others: times "
                "the shape, default 2.38/sqrt(p)")
       ->group("Method");
-  c.add_option(
-       "--proposal-shape", o.proposal_shape,
-       "Shape of random-walk and (at first) adaptive: laplace (the fit's covariance, default) or identity "
-       "(the same sd, --proposal-scale, for every parameter)")
+  c.add_option("--proposal-shape", o.proposal_shape,
+               "Shape of random-walk and (at first) adaptive: laplace (the fit's covariance, default) or "
+               "identity (the same sd, --proposal-scale, for every parameter)")
       ->group("Method");
   c.add_option("--start", o.start, "Where chains start: laplace (a draw from the fit, overdispersed) or mode")
       ->capture_default_str()
@@ -197,9 +184,7 @@ void run(const FitCommand& command, int& exit_code) {
 void add_fit(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<FitCommand>();
   CLI::App* c = app.add_subcommand("fit", "Fit a model to a CSV file (plain or gzip)");
-  c->add_option("DATA", command->options.data, "CSV file with a header line; plain or gzip");
-  c->add_option("FORMULA", command->options.formula,
-                "R's formula, e.g. \"y ~ x1 + log(x2)\" or \"I(delay > 15) ~ distance\"");
+  add_data_arguments(*c, command->options);
   add_model_options(*c, command->options);
   add_method_options(*c, command->options);
   add_run_options(*c, *command);

@@ -50,6 +50,7 @@ constexpr const char* description =
     "  mlo summary run1                             the table again\n"
     "  mlo methods                                  what each method promises and costs\n"
     "  mlo reproduce --quick                        the paper's tables and figures\n"
+    "  mlo bench-methods data.csv \"y ~ x1 + x2\"    methods side by side, against the posterior\n"
     "  mlo COMMAND --help                           all options of a command\n"
     "\n"
     "Results go to standard output, everything else to standard error.\n"
@@ -61,8 +62,15 @@ int report(const std::string& command, const std::string& message, mlo::ExitCode
   return static_cast<int>(code);
 }
 
+std::string command_names(const CLI::App& app) {
+  std::string out;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; }))
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", c->get_name());
+  return out;
+}
+
 // The parser's messages in our words, where its own would puzzle.
-std::string explain(const CLI::ParseError& e) {
+std::string explain(const CLI::ParseError& e, const CLI::App& app) {
   std::string text = e.what();
   const auto after = [&](std::string_view prefix) { return text.substr(prefix.size()); };
   constexpr std::string_view unexpected = "The following argument was not expected: ";
@@ -71,8 +79,7 @@ std::string explain(const CLI::ParseError& e) {
   if (text.rfind(unexpected, 0) == 0) return "unknown option or extra argument: " + after(unexpected);
   if (text.rfind(several, 0) == 0) return "unknown options or extra arguments: " + after(several);
   if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
-  if (text == "A subcommand is required")
-    return "a command is required: demo, fit, summary, methods, simulate or reproduce";
+  if (text == "A subcommand is required") return "a command is required: " + command_names(app);
   return text;
 }
 
@@ -90,14 +97,14 @@ int run(int argc, char** argv) {
   cli::add_methods(app);
   cli::add_simulate(app);
   cli::add_reproduce(app);
+  cli::add_bench_methods(app, exit_code);
   const std::string first = argc > 1 ? argv[1] : "";
   const bool known = !app.get_subcommands([&](const CLI::App* c) { return c->get_name() == first; }).empty();
   const auto command = [&] { return known ? first : std::string(); };
   try {
     if (!known && !first.empty() && first[0] != '-')
-      throw UsageError(fmt::format(
-          "unknown command \"{}\"; commands are demo, fit, summary, methods, simulate and reproduce\nSee mlo --help.",
-          first));
+      throw UsageError(
+          fmt::format("unknown command \"{}\"; commands are {}\nSee mlo --help.", first, command_names(app)));
     std::vector<std::string> arguments = cli::with_config({argv + 1, argv + argc});
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app.parse(std::move(arguments));
@@ -105,7 +112,7 @@ int run(int argc, char** argv) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     const std::string hint = command().empty() ? "mlo --help" : "mlo " + command() + " --help";
-    return report(command(), fmt::format("{}\nSee {}.", explain(e), hint), ExitCode::usage);
+    return report(command(), fmt::format("{}\nSee {}.", explain(e, app), hint), ExitCode::usage);
   } catch (const Error& e) {
     return report(command(), e.what(), e.code());
   } catch (const std::bad_alloc&) {

@@ -240,9 +240,10 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
   s.parameters = summarise(result.names, result.chains);
   s.method = account_of(outcome, result.chains);
   s.audit = outcome.audit;
-  s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd);
+  s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd, outcome.noise);
   s.data = {loaded.facts.rows, loaded.facts.used, loaded.facts.dropped};
   s.passes = outcome.passes;
+  s.warnings = outcome.warnings;
   add_warnings(s);
   s.seconds = {read_seconds, outcome.mode_seconds, outcome.sample_seconds, seconds_since(started)};
   return result;

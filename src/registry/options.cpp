@@ -9,6 +9,7 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/model/prior.hpp"
+#include "registry/composition.hpp"
 
 namespace mlo {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::array<FamilyEntry, 8> family_table{{
      "coefficients (log mean) and size, unless it is known (--size)"},
 }};
 
-constexpr std::array<MethodEntry, 7> method_table{{
+constexpr std::array<MethodEntry, 14> method_table{{
     {"auto", Promise::exact,
      "exact or full, whichever takes less time; difference only where neither can be had",
      "as the method it takes", "any model", "the posterior, up to Monte Carlo error", "docs/methods/auto.md"},
@@ -53,6 +54,40 @@ constexpr std::array<MethodEntry, 7> method_table{{
     {"mlo-adaptive", Promise::approximate, "as mlo; a pilot subsample says how many rows a step needs",
      "--subsample-size up to --max-subsample-size", "any model with a finite maximum-likelihood fit",
      "means usable, intervals too wide: 3 to 12 times on the paper's logistic example", "paper, Algorithm 3"},
+    {"austerity", Promise::approximate,
+     "a t-test after each batch of rows, until the decision is safe with error --delta",
+     "--subsample-size (500) up to n", "any model",
+     "close to the posterior's with a small --delta; then it reads most of the rows",
+     "Korattikara, Chen & Welling 2014; docs/methods/austerity.md"},
+    {"confidence", Promise::bounded_error,
+     "reads rows until a concentration bound says that the decision is right, but for --delta",
+     "--subsample-size (100) up to n; often n",
+     "logistic, probit, poisson; negative-binomial with --size, "
+     "student with --known-sigma",
+     "close to the posterior's: a step decides otherwise than full with probability --delta at most",
+     "Bardenet, Doucet & Holmes 2014, 2017; docs/methods/confidence.md"},
+    {"barker", Promise::approximate,
+     "Barker's test, whose randomness absorbs that of a subsample with noise below 1",
+     "--subsample-size (100) up to n", "any model",
+     "close to the posterior's where the reported noise sd is below 1",
+     "Seita, Pan, Chen & Canny 2017; docs/methods/barker.md"},
+    {"penalty", Promise::approximate, "a subsample each step, with a penalty for its noise",
+     "--subsample-size up to --max-subsample-size", "any model with a finite maximum-likelihood fit",
+     "good where the reported noise sd is below about 1; with more noise the chain hardly moves",
+     "Ceperley & Dewing 1999; docs/methods/penalty.md"},
+    {"block", Promise::approximate,
+     "pseudo-marginal: control variates, and a subsample of which one block is new each step",
+     "--subsample-size (100)", "any model with a smooth log-likelihood",
+     "those of a slightly perturbed posterior, as good as the posterior's for tall data",
+     "Quiroz, Kohn, Villani & Tran 2019; docs/methods/block.md"},
+    {"consensus", Promise::approximate, "chains on shards of the rows, whose draws are averaged",
+     "n, in shards", "any model with a finite maximum-likelihood fit on each shard",
+     "good where each shard's posterior is nearly Gaussian", "Scott et al. 2016; docs/methods/consensus.md"},
+    {"weierstrass", Promise::approximate,
+     "chains on shards of the rows, tied together by a kernel of width "
+     "--bandwidth",
+     "n, in shards", "any model with a finite maximum-likelihood fit on each shard",
+     "too wide by about half the square of --bandwidth", "Wang & Dunson 2013; docs/methods/weierstrass.md"},
 }};
 
 template <std::size_t n>
@@ -86,76 +121,117 @@ std::string names_of(const Table& table) {
   return out;
 }
 
-void check_method_options(const FitOptions& o) {
-  const bool subsampled = o.method != "full" && o.method != "exact" && o.method != "auto";
-  const std::string with_method = fmt::format("with --method {}", o.method);
-  if (!subsampled) {
-    meaningless(o.subsample_size, "--subsample-size", with_method);
-    meaningless(o.weights, "--weights", with_method);
-    meaningless(o.weights_at, "--weights-at", with_method);
-    meaningless(o.uniform_share, "--uniform-share", with_method);
-    meaningless(o.replacement, "--replacement", with_method);
-  }
-  const bool difference = o.method == "difference";
-  if (difference) {
-    if (o.weights && *o.weights != "remainder")
-      throw UsageError(fmt::format(
-          "--method difference has remainder weights: with --weights {} its noise would go unseen",
-          *o.weights));
-    meaningless(o.weights_at, "--weights-at", with_method + ", whose weights are taken at the mode");
-    if (o.replacement == "no")
+template <class Table>
+bool known(const Table& table, const std::string& name) {
+  return std::any_of(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
+}
+
+// What an option is for, said where it has no meaning.
+template <class T>
+void only(const std::optional<T>& given, bool allowed, std::string_view option, const FitOptions& o,
+          std::string_view whose) {
+  if (!allowed) meaningless(given, option, fmt::format("with --method {}; it is for {}", o.method, whose));
+}
+
+void check_composition(const FitOptions& o, const Composition& parts) {
+  if (o.method == "difference") {
+    if (parts.estimator != "control-variates")
+      throw UsageError("--method difference has control variates; without them it is --method penalty");
+    if (parts.weights != "remainder")
       throw UsageError(
-          "--replacement no has no meaning with --method difference: unequal weights need replacement");
+          fmt::format("--method difference has remainder weights: for --weights {} use --method "
+                      "penalty --estimator control-variates",
+                      parts.weights));
+  }
+  if (o.method == "uniform" && parts.weights != "uniform")
+    throw UsageError(fmt::format("--method uniform has uniform weights; for --weights {} use --method mlo",
+                                 parts.weights));
+  if (parts.rule == Rule::confidence && (parts.weights != "uniform" || parts.replacement))
+    throw UsageError(
+        "--method confidence needs uniform weights without replacement: its bounds are for rows drawn so "
+        "(Serfling's inequality)");
+  if (parts.weights == "remainder") {
+    if (parts.estimator != "control-variates")
+      throw UsageError(
+          "--weights remainder are for what control variates leave over: use --estimator control-variates, "
+          "or "
+          "--method difference");
+    meaningless(o.weights_at, "--weights-at", "with remainder weights, which are taken at the mode");
     if (o.uniform_share && *o.uniform_share == 0)
-      throw UsageError("--uniform-share must be positive with --method difference (got 0)");
-  } else {
-    meaningless(o.noise_sd, "--noise-sd", with_method + "; it is for --method difference");
-    if (o.weights == "remainder")
-      throw UsageError(
-          "--weights remainder are for what control variates leave over: use --method difference");
+      throw UsageError("--uniform-share must be positive with remainder weights (got 0)");
   }
-  if (o.noise_sd && !(*o.noise_sd > 0 && std::isfinite(*o.noise_sd)))
-    throw UsageError(fmt::format("--noise-sd must be positive (got {})", *o.noise_sd));
-  if (o.method != "mlo-adaptive") {
-    if (!difference) meaningless(o.max_subsample_size, "--max-subsample-size", with_method);
-    meaningless(o.delta, "--delta", with_method);
+  if (parts.weights == "uniform") {
+    meaningless(o.weights_at, "--weights-at", "with uniform weights");
+    meaningless(o.uniform_share, "--uniform-share", "with uniform weights");
+  } else if (!parts.replacement) {
+    throw UsageError(
+        fmt::format("--replacement no needs uniform weights: rows drawn with the unequal probabilities of "
+                    "--weights {} are drawn with replacement, or the estimate is biased",
+                    parts.weights));
   }
-  if (o.method != "exact") {
-    meaningless(o.thinning, "--thinning", with_method + "; it is for --method exact");
-    meaningless(o.order, "--order", with_method + "; it is for --method exact");
-    if (o.audit && o.method != "auto")
-      throw UsageError(fmt::format("--audit has no meaning {}: it checks --method exact", with_method));
-  }
+}
+
+void check_method_options(const FitOptions& o) {
   if (o.thinning) one_of<2>("--thinning", *o.thinning, {"balanced", "factorised"});
   if (o.order) within("--order", *o.order, 2, 3);
   if (o.audit_every && !o.audit) throw UsageError("--audit-every needs --audit");
   if (o.audit_every) within("--audit-every", *o.audit_every, 1, 1'000'000'000);
   if (o.weights) one_of<4>("--weights", *o.weights, {"uniform", "mlo", "score", "remainder"});
   if (o.replacement) one_of<2>("--replacement", *o.replacement, {"yes", "no"});
-  const std::string weights = o.weights.value_or(o.method == "uniform" ? "uniform" : "mlo");
-  if (o.method == "uniform" && weights != "uniform")
-    throw UsageError(
-        fmt::format("--method uniform has uniform weights; for --weights {} use --method mlo", weights));
-  if (weights == "uniform") {
-    meaningless(o.weights_at, "--weights-at", "with uniform weights");
-    meaningless(o.uniform_share, "--uniform-share", "with uniform weights");
-  } else if (o.replacement == "no") {
-    throw UsageError(
-        fmt::format("--replacement no needs uniform weights: rows drawn with the unequal probabilities of "
-                    "--weights {} are drawn with replacement, or the estimate is biased",
-                    weights));
-  }
+  if (o.estimator) one_of<2>("--estimator", *o.estimator, {"plain", "control-variates"});
+  if (o.bound) one_of<2>("--bound", *o.bound, {"bernstein", "hoeffding"});
+  if (o.blocks) within("--blocks", *o.blocks, 1, 1'000'000'000);
+  if (o.shards) within("--shards", *o.shards, 1, 10'000);
+  positive("--bandwidth", o.bandwidth);
+  positive("--noise-sd", o.noise_sd);
   if (o.uniform_share && !(*o.uniform_share >= 0 && *o.uniform_share <= 1))
     throw UsageError(fmt::format("--uniform-share must be between 0 and 1 (got {})", *o.uniform_share));
   if (o.delta && !(*o.delta > 0 && *o.delta < 1))
     throw UsageError(fmt::format("--delta must be between 0 and 1, exclusive (got {})", *o.delta));
+
+  const std::optional<Composition> parts = composition(o, o.method);
+  if (o.delta && parts && parts->rule == Rule::austerity && *o.delta >= 0.5)
+    throw UsageError(fmt::format(
+        "--delta must be below 0.5 with --method austerity: a coin is wrong as often (got {})", *o.delta));
+  const auto rule_is = [&](std::initializer_list<Rule> rules) {
+    return parts && std::find(rules.begin(), rules.end(), parts->rule) != rules.end();
+  };
+  const std::string_view subsampled = "methods that read some of the rows";
+  only(o.subsample_size, parts || o.method == "block", "--subsample-size", o, subsampled);
+  only(o.weights, parts.has_value(), "--weights", o, subsampled);
+  only(o.weights_at, parts.has_value(), "--weights-at", o, subsampled);
+  only(o.uniform_share, parts.has_value(), "--uniform-share", o, subsampled);
+  only(o.replacement, parts.has_value(), "--replacement", o, subsampled);
+  only(o.estimator, parts.has_value(), "--estimator", o, subsampled);
+  only(o.max_subsample_size, rule_is({Rule::adaptive, Rule::penalty, Rule::austerity, Rule::barker}),
+       "--max-subsample-size", o, "mlo-adaptive, austerity, barker, penalty and difference");
+  only(o.delta, rule_is({Rule::adaptive, Rule::austerity, Rule::confidence}), "--delta", o,
+       "mlo-adaptive, austerity and confidence");
+  only(o.noise_sd, rule_is({Rule::penalty}), "--noise-sd", o, "penalty and difference");
+  only(o.bound, rule_is({Rule::confidence}), "--bound", o, "--method confidence");
+  only(o.blocks, o.method == "block", "--blocks", o, "--method block");
+  only(o.shards, is_sharded(o.method), "--shards", o, "consensus and weierstrass");
+  only(o.bandwidth, o.method == "weierstrass", "--bandwidth", o, "--method weierstrass");
+  only(o.thinning, o.method == "exact", "--thinning", o, "--method exact");
+  only(o.order, o.method == "exact", "--order", o, "--method exact");
+  if (o.audit && o.method != "exact" && o.method != "auto")
+    throw UsageError(
+        fmt::format("--audit has no meaning with --method {}: it checks --method exact", o.method));
+  if (parts) check_composition(o, *parts);
 }
 
 void check_proposal_options(const FitOptions& o) {
   if (o.proposal) one_of<3>("--proposal", *o.proposal, {"laplace", "random-walk", "adaptive"});
   if (o.proposal_shape) one_of<2>("--proposal-shape", *o.proposal_shape, {"laplace", "identity"});
   const bool exact = o.method == "exact" || o.method == "auto";
-  const std::string proposal = o.proposal.value_or(exact || o.method == "full" ? "laplace" : "random-walk");
+  const std::string proposal = proposal_of(o, o.method);
+  if (is_sharded(o.method)) {
+    const std::string why =
+        fmt::format("with --method {}, whose shards have proposals of their own", o.method);
+    meaningless(o.proposal, "--proposal", why);
+    meaningless(o.proposal_scale, "--proposal-scale", why);
+    meaningless(o.proposal_shape, "--proposal-shape", why);
+  }
   if (exact && proposal == "adaptive")
     throw UsageError(
         fmt::format("--proposal adaptive has no meaning with --method {}, whose proposals have the "
@@ -191,14 +267,15 @@ std::span<const MethodEntry> methods() { return method_table; }
 std::string family_names() { return names_of(family_table); }
 std::string method_names() { return names_of(method_table); }
 
+void check_method_name(const std::string& method) {
+  if (!known(method_table, method))
+    throw UsageError(fmt::format("--method must be one of {} (got \"{}\")", method_names(), method));
+}
+
 void check(const FitOptions& o) {
-  const auto known = [](const auto& table, const std::string& name) {
-    return std::any_of(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
-  };
   if (!known(family_table, o.family))
     throw UsageError(fmt::format("--family must be one of {} (got \"{}\")", family_names(), o.family));
-  if (!known(method_table, o.method))
-    throw UsageError(fmt::format("--method must be one of {} (got \"{}\")", method_names(), o.method));
+  check_method_name(o.method);
   one_of<3>("--scale", o.scale, {"none", "sd", "standard"});
   one_of<2>("--missing", o.missing, {"drop", "error"});
   constexpr std::int64_t billion = 1'000'000'000;  // products of two of them still fit

@@ -1,4 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <concepts>
 #include <nlohmann/json.hpp>
 
 #include "mlo/base/errors.hpp"
@@ -32,7 +36,12 @@ void each_option(Options& o, const Visit& visit) {
   visit("weights-at", o.weights_at);
   visit("uniform-share", o.uniform_share);
   visit("replacement", o.replacement);
+  visit("estimator", o.estimator);
   visit("noise-sd", o.noise_sd);
+  visit("bound", o.bound);
+  visit("blocks", o.blocks);
+  visit("shards", o.shards);
+  visit("bandwidth", o.bandwidth);
   visit("thinning", o.thinning);
   visit("order", o.order);
   visit("audit", o.audit);
@@ -68,11 +77,55 @@ struct FromJson {
   }
   template <class T>
   void operator()(const char* name, std::optional<T>& value) const {
-    if (!json.at(name).is_null()) value = json.at(name).get<T>();
+    // Absent: an option that did not exist when the run was made.
+    if (const auto at = json.find(name); at != json.end() && !at->is_null()) value = at->get<T>();
+  }
+};
+
+// Sets one option from text.
+struct FromText {
+  const std::string& wanted;
+  const std::string& text;
+  bool& found;
+
+  template <class T>
+  void operator()(const char* name, T& value) const {
+    if (name != wanted) return;
+    found = true;
+    parse(value);
+  }
+
+ private:
+  template <class T>
+  void parse(std::optional<T>& value) const {
+    parse(value.emplace());
+  }
+  void parse(std::string& value) const { value = text; }
+  template <class T>
+  requires std::integral<T> || std::floating_point<T>
+  void parse(T& value) const {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || stop != text.data() + text.size())
+      throw UsageError(fmt::format("--{} must be {} number (got \"{}\")", wanted,
+                                   std::integral<T> ? "a whole" : "a", text));
+  }
+  void parse(bool& value) const {
+    if (text != "true" && text != "false")
+      throw UsageError(fmt::format("--{} must be true or false (got \"{}\")", wanted, text));
+    value = text == "true";
+  }
+  void parse(std::vector<std::pair<std::string, std::string>>& /*value*/) const {
+    throw UsageError(fmt::format("--{} cannot be set for one method", wanted));
   }
 };
 
 }  // namespace
+
+void set_option(FitOptions& options, const std::string& name, const std::string& value) {
+  bool found = false;
+  each_option(options, FromText{name, value, found});
+  if (!found) throw UsageError(fmt::format("no option --{} of mlo fit", name));
+}
 
 std::string options_to_json(const FitOptions& options) {
   Json json;

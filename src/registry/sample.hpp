@@ -25,10 +25,12 @@ struct SampleOutcome {
   std::vector<double> laplace_sd;  // of the user's parameters
   std::string method;              // what was run; for `auto`, what it chose
   Promise promise = Promise::exact;
+  NoiseEffect noise = NoiseEffect::widens;
   AuditReport audit;
   double passes = 0;
   double mode_seconds = 0, sample_seconds = 0;
-  std::vector<std::string> notes;  // what was chosen for the user
+  std::vector<std::string> notes;     // what was chosen for the user
+  std::vector<std::string> warnings;  // what went wrong on the way
 };
 
 // Continues `records` (empty: new chains). Instantiated for each model in sample_*.cpp.

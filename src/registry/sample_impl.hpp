@@ -1,27 +1,30 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The body of sample(): included by one small .cpp a model, so that they compile side by side.
+// The body of sample(): included by one small .cpp a model, so that they compile side by side. What does not
+// depend on the model is in sample.cpp.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cmath>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/diagnose/summary.hpp"
-#include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/block.hpp"
+#include "mlo/kernel/consensus.hpp"
 #include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/exact.hpp"
 #include "mlo/kernel/full.hpp"
-#include "mlo/kernel/penalty.hpp"
-#include "mlo/kernel/proposal.hpp"
 #include "mlo/kernel/subsampled.hpp"
+#include "mlo/kernel/weierstrass.hpp"
 #include "mlo/model/check_terms.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/model/sufficient.hpp"
+#include "mlo/subsample/row_bounds.hpp"
 #include "mlo/subsample/row_source.hpp"
 #include "mlo/subsample/weights.hpp"
+#include "registry/composition.hpp"
+#include "registry/parts.hpp"
 #include "registry/sample.hpp"
 
 namespace mlo {
@@ -32,6 +35,7 @@ inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// "1, 2.5" as numbers, as many as wanted. Throws UsageError naming the option.
 [[nodiscard]] std::vector<double> numbers(const std::string& list, const std::string& option,
                                           std::size_t wanted);
 
@@ -42,79 +46,21 @@ struct SubsampleSizes {
 [[nodiscard]] SubsampleSizes subsample_sizes(const FitOptions& options, const std::string& method,
                                              std::size_t rows);
 
-// A proposal's factor F of theta' = theta + F z, in working coordinates.
-template <class M>
-Eigen::MatrixXd walk_factor(const M& model, const Laplace& laplace, const FitOptions& options) {
-  const auto p = static_cast<Eigen::Index>(model.dim());
-  const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(p, p);
-  if (options.proposal_shape == "identity")
-    return model.user_jacobian(params(laplace.mode)).inverse() * (*options.proposal_scale);
-  const double scale = options.proposal_scale.value_or(2.38 / std::sqrt(static_cast<double>(p)));
-  return scale * laplace.cholesky.transpose().template triangularView<Eigen::Upper>().solve(identity);
-}
-
-// theta at which the weights are taken, in working coordinates.
-template <class M>
-Eigen::VectorXd weights_point(const M& model, ThreadPool& pool, const FitOptions& options, const Mode& map,
-                              SampleOutcome& outcome) {
-  const std::string at = options.weights_at.value_or("mle");
-  if (at == "map") return map.theta;
-  if (at == "mle") {
-    const Mode mle = find_mode(model, pool, {.of = ModeOf::likelihood}, &map);
-    outcome.passes += mle.passes;
-    return mle.theta;
-  }
-  const std::vector<double> user = numbers(at, "--weights-at", model.dim());
-  Eigen::VectorXd theta(static_cast<Eigen::Index>(model.dim()));
-  model.to_working(user, {theta.data(), model.dim()});
-  if (!std::isfinite(model.log_prior(params(theta))))
-    throw UsageError(fmt::format("--weights-at \"{}\": the prior density is 0 there", at));
-  return theta;
-}
-
-template <class M>
-WeightedRows weighted_rows(const M& model, ThreadPool& pool, const FitOptions& options, const Mode& map,
-                           SampleOutcome& outcome) {
-  const std::string scheme = options.weights.value_or(options.method == "uniform" ? "uniform" : "mlo");
-  if (scheme == "uniform") {
-    outcome.notes.emplace_back("rows drawn uniformly, with replacement");
-    return WeightedRows(std::vector<double>(model.rows(), 1.0));
-  }
-  const double share = options.uniform_share.value_or(1e-3);
-  const Eigen::VectorXd theta = weights_point(model, pool, options, map, outcome);
-  outcome.passes += 1;
-  outcome.notes.push_back(
-      fmt::format("rows drawn with {} weights at {}, of which a share of {} uniform", scheme,
-                  options.weights_at ? "\"" + *options.weights_at + "\"" : "the MLE", share));
-  return WeightedRows(subsampling_probabilities(model, pool, scheme == "mlo" ? Weights::mlo : Weights::score,
-                                                params(theta), map.information, share));
-}
-
-// Rows for `difference`, weighed by what its control variates leave over.
-template <class M>
-WeightedRows remainder_rows(const M& model, ThreadPool& pool, const FitOptions& options, const Mode& map,
-                            const Laplace& laplace, SampleOutcome& outcome) {
-  const Params centre = params(map.evaluated_at);
-  check_expansion(model, pool, centre, laplace.cholesky);
-  constexpr std::uint64_t probes = 6;
-  const double share = options.uniform_share.value_or(0.2);
-  outcome.passes += static_cast<double>(probes);
-  outcome.notes.push_back(
-      fmt::format("rows drawn with remainder weights, of which a share of {} uniform", share));
-  return WeightedRows(remainder_probabilities(model, pool, centre, laplace.cholesky, share, probes));
-}
+// The parts that do not depend on the model's type. Each adds a note on what was chosen.
+[[nodiscard]] AnyProposal make_proposal(const Laplace& laplace, const Eigen::MatrixXd& user_jacobian,
+                                        const FitOptions& options, const std::string& method,
+                                        std::vector<std::string>& notes);
+[[nodiscard]] AnyRule make_rule(const Composition& parts, const SubsampleSizes& sizes,
+                                const FitOptions& options, std::size_t rows, std::vector<std::string>& notes);
+[[nodiscard]] NoiseEffect noise_effect(Rule rule) noexcept;
+[[nodiscard]] BlockOptions block_options(const FitOptions& options, std::size_t rows);
+inline constexpr std::int64_t default_shards = 8;
+[[nodiscard]] ExactOptions exact_options(const FitOptions& options, const ChainOptions& chain);
 
 // Chains start from the Laplace fit, a little overdispersed so that R-hat has something to see; or at its
 // mode.
-inline Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
-                                std::size_t chain) {
-  if (options.start == "mode") return laplace.mode;
-  constexpr double overdispersion = 1.5;
-  Stream stream({.seed = seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
-  Eigen::VectorXd v(laplace.mode.size());
-  normals(stream, {v.data(), static_cast<std::size_t>(v.size())});
-  return laplace.from_white(overdispersion * v);
-}
+[[nodiscard]] Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
+                                       std::size_t chain);
 
 // What a step costs, roughly: `auto` chooses by it. Not by a clock, or the same options would not give the
 // same draws.
@@ -138,29 +84,15 @@ struct FamilyOf<Glm<F>> {
 template <class M>
 concept Expandable = BoundedRemainder<typename FamilyOf<M>::type>;
 
-// An empty pointer to the model's expansion; to nothing where there is none.
+// Points to the model's expansion; to nothing where there is none.
 template <class M>
-auto no_expansion() {
-  if constexpr (Expandable<M>) {
-    return std::shared_ptr<const Expansion<typename CurveOf<typename FamilyOf<M>::type>::type>>();
-  } else {
-    return nullptr;
-  }
-}
-
-inline ExactOptions exact_options(const FitOptions& options, const ChainOptions& chain) {
-  ExactOptions out;
-  out.proposal.kind =
-      options.proposal == "random-walk" ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
-  out.proposal.step = options.proposal_scale;
-  out.thinning = options.thinning == "factorised" ? Thinning::factorised : Thinning::balanced;
-  if (options.audit) {
-    const double steps = static_cast<double>(std::max<std::uint64_t>(1, chain.draws * chain.thin));
-    out.audit_share =
-        options.audit_every ? 1 / static_cast<double>(*options.audit_every) : std::min(1.0, 50 / steps);
-  }
-  return out;
-}
+struct ExpansionOf {
+  using type = std::nullptr_t;
+};
+template <Expandable M>
+struct ExpansionOf<M> {
+  using type = std::shared_ptr<const Expansion<typename CurveOf<typename FamilyOf<M>::type>::type>>;
+};
 
 // The draws against a short chain on all rows with random numbers of its own.
 template <class M>
@@ -173,7 +105,7 @@ void compare_with_full(const M& model, const Laplace& laplace, const SampleJob& 
   std::vector<ChainRecord> full;
   run_chains(
       model, job.threads, chain, full, control, {},
-      [&](ThreadPool& pool) { return FullKernel(model, LaplaceProposal(laplace, {}), pool); },
+      [&](ThreadPool& pool) { return FullKernel(model, AnyProposal(LaplaceProposal(laplace, {})), pool); },
       [&](std::size_t) { return laplace.mode; });
   std::size_t draws = records[0].size();
   for (const ChainRecord& record : records) draws = std::min(draws, record.size());
@@ -189,197 +121,290 @@ void compare_with_full(const M& model, const Laplace& laplace, const SampleJob& 
   }
 }
 
-}  // namespace detail
-
+// One fit of one model: finds the mode, chooses the method, makes its kernel and runs the chains.
 template <class M>
-SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainRecord>& records) {
-  const FitOptions& options = job.options;
-  const FitWatcher& watcher = *job.watcher;
-  SampleOutcome outcome;
-  const auto mode_start = detail::Clock::now();
-  if (watcher.phase) watcher.phase("finding the mode", 0);
-  ThreadPool pool(job.threads);
-  if (options.method != "auto")
-    static_cast<void>(detail::subsample_sizes(options, options.method, model.rows()));
-  const Mode map = find_mode(model, pool);
-  outcome.passes += map.passes;
-  const Laplace laplace(map.theta, map.information);
-  const Eigen::MatrixXd jacobian = model.user_jacobian(params(map.theta));
-  const Eigen::MatrixXd covariance = jacobian * laplace.covariance() * jacobian.transpose();
-  for (Eigen::Index j = 0; j < covariance.rows(); ++j)
-    outcome.laplace_sd.push_back(std::sqrt(covariance(j, j)));
+class Sampler {
+ public:
+  Sampler(const M& model, const SampleJob& job, std::vector<ChainRecord>& records)
+      : model_(model),
+        job_(job),
+        options_(job.options),
+        records_(records),
+        pool_(job.threads),
+        map_(find_mode(model, pool_)),
+        laplace_(map_.theta, map_.information),
+        jacobian_(model.user_jacobian(params(map_.theta))) {
+    outcome_.passes = map_.passes;
+    const Eigen::MatrixXd covariance = jacobian_ * laplace_.covariance() * jacobian_.transpose();
+    for (Eigen::Index j = 0; j < covariance.rows(); ++j)
+      outcome_.laplace_sd.push_back(std::sqrt(covariance(j, j)));
+  }
 
-  // `exact` in its two forms, and `auto`'s choice between it and `full`.
-  const bool wants_exact = options.method == "exact" || options.method == "auto";
+  SampleOutcome run() {
+    choose_method();
+    if (outcome_.method == "exact") {
+      run_exact();
+    } else if (outcome_.method == "full") {
+      const AnyProposal proposal = make_proposal();
+      run_chains_of([&](ThreadPool& pool) { return FullKernel(model_, proposal, pool); });
+    } else if (is_sharded(outcome_.method)) {
+      run_sharded();
+    } else if (outcome_.method == "block") {
+      run_block();
+    } else {
+      run_composed(*composition(options_, outcome_.method));
+    }
+    audit();
+    return std::move(outcome_);
+  }
+
+ private:
   // Of four chains, whatever their number: a chain must not depend on how many others there are.
-  const double steps = 4 * static_cast<double>(job.chain.steps());
-  outcome.method = options.method == "auto" ? "full" : options.method;
-  const auto chose = [&](const std::string& why) {
-    if (options.method == "auto") outcome.notes.push_back(fmt::format("method {}: {}", outcome.method, why));
-  };
-  auto expansion = detail::no_expansion<M>();
-  if constexpr (SufficientStatistics<M>) {
-    if (wants_exact) {
-      outcome.method = "exact";
-      chose("a gaussian likelihood is a function of a few sums; no row is read");
-    }
-  } else if constexpr (detail::Expandable<M>) {
-    if (wants_exact) {
-      expansion = std::make_shared<const typename decltype(expansion)::element_type>(
-          expand(model, pool, map, {.order = static_cast<int>(options.order.value_or(0)), .steps = steps}));
-      outcome.passes += expansion->passes;
-      const auto n = static_cast<double>(model.rows());
-      const double rows = expansion->expected_rows();
-      const bool cheaper = detail::step_nanoseconds({model.dim(), rows, false}) <
-                           detail::step_nanoseconds({model.dim(), n, true});
-      if (options.method == "exact" || cheaper) outcome.method = "exact";
-      chose(outcome.method == "exact"
-                ? fmt::format("the exact posterior from about {:.2g} of {} rows a step", rows, model.rows())
-                : fmt::format("the bounds of exact would ask for {:.2g} of {} rows a step: as well read all",
-                              rows, model.rows()));
-      if (outcome.method == "exact")
-        outcome.notes.push_back(
-            fmt::format("control variates of order {}; {:.2g} rows a step expected", expansion->order, rows));
-    }
-  } else {
-    if (options.method == "auto") {
+  [[nodiscard]] double steps() const { return 4 * static_cast<double>(job_.chain.steps()); }
+  void note(std::string text) { outcome_.notes.push_back(std::move(text)); }
+  [[nodiscard]] AnyProposal make_proposal() {
+    return detail::make_proposal(laplace_, jacobian_, options_, outcome_.method, outcome_.notes);
+  }
+
+  // Settles outcome_.method; for `auto` with its reason.
+  void choose_method() {
+    const bool automatic = options_.method == "auto";
+    outcome_.method = options_.method;
+    const auto choose = [&](const std::string& method, const std::string& why) {
+      outcome_.method = method;
+      note(fmt::format("method {}: {}", method, why));
+    };
+    if constexpr (SufficientStatistics<M>) {
+      if (automatic) choose("exact", "a gaussian likelihood is a function of a few sums; no row is read");
+    } else if constexpr (Expandable<M>) {
+      if (!automatic && options_.method != "exact") return;
+      make_expansion(static_cast<int>(options_.order.value_or(0)));
+      const auto n = static_cast<double>(model_.rows());
+      const double rows = expansion_->expected_rows();
+      if (automatic) {
+        if (step_nanoseconds({model_.dim(), rows, false}) < step_nanoseconds({model_.dim(), n, true})) {
+          choose("exact",
+                 fmt::format("the exact posterior from about {:.2g} of {} rows a step", rows, model_.rows()));
+        } else {
+          choose("full",
+                 fmt::format("the bounds of exact would ask for {:.2g} of {} rows a step: as well read all",
+                             rows, model_.rows()));
+        }
+      }
+      if (outcome_.method == "exact")
+        note(fmt::format("control variates of order {}; {:.2g} rows a step expected", expansion_->order,
+                         rows));
+    } else if (automatic) {
       const double seconds =
-          1e-9 * steps * detail::step_nanoseconds({model.dim(), static_cast<double>(model.rows()), true});
+          1e-9 * steps() * step_nanoseconds({model_.dim(), static_cast<double>(model_.rows()), true});
       const std::string cost = fmt::format(
           "exact has no bounds for a model whose second parameter is estimated, and full, which reads all "
           "rows, takes about {:.2g} s on one core",
           seconds);
-      outcome.method = seconds > detail::affordable_seconds ? "difference" : "full";
-      chose(outcome.method == "full" ? cost : cost + ": an approximation with little noise instead");
+      if (seconds > affordable_seconds) {
+        choose("difference", cost + ": an approximation with little noise instead");
+      } else {
+        choose("full", cost);
+      }
     }
   }
-  const bool subsampled = outcome.method != "full" && outcome.method != "exact";
-  const bool difference = outcome.method == "difference";
-  const bool without_replacement =
-      options.method == "uniform" ? options.replacement != "yes" : options.replacement == "no";
-  std::shared_ptr<const WeightedRows> weighted;
-  if (difference) {
-    weighted = std::make_shared<const WeightedRows>(
-        detail::remainder_rows(model, pool, options, map, laplace, outcome));
-  } else if (subsampled && !without_replacement) {
-    weighted =
-        std::make_shared<const WeightedRows>(detail::weighted_rows(model, pool, options, map, outcome));
-  }
-  if (subsampled && without_replacement)
-    outcome.notes.emplace_back("rows drawn uniformly, without replacement");
-  const auto sizes = detail::subsample_sizes(options, outcome.method, model.rows());
-  outcome.mode_seconds = detail::seconds_since(mode_start);
-  if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
 
-  RunControl control(job.chain.chains, watcher.interrupt);
-  for (std::size_t c = 0; c < records.size(); ++c) control.chains[c].steps = records[c].iteration;
-  const auto run = [&](const auto& make_kernel) {
-    if (job.before_sampling) job.before_sampling();
-    const auto sample_start = detail::Clock::now();
-    if (watcher.sampling) watcher.sampling(control, job.chain);
+  void make_expansion(int order) requires Expandable<M> {
+    expansion_ = std::make_shared<const typename ExpansionOf<M>::type::element_type>(
+        expand(model_, pool_, map_, {.order = order, .steps = steps()}));
+    outcome_.passes += expansion_->passes;
+  }
+
+  void run_exact() {
+    if constexpr (SufficientStatistics<M>) {
+      const Summarised<M> summarised(model_, map_);
+      const AnyProposal proposal = make_proposal();
+      run_chains_of([&](ThreadPool& pool) { return FullKernel(summarised, proposal, pool); });
+    } else if constexpr (Expandable<M>) {
+      const ExactOptions exact = exact_options(options_, job_.chain);
+      note(options_.proposal == "random-walk"
+               ? "proposal: random-walk, shaped like the Laplace fit"
+               : "proposal: laplace (pCN around the Laplace fit), with some random walks");
+      run_chains_of([&](ThreadPool& pool) { return ExactKernel(model_, expansion_, exact, pool); });
+    }
+  }
+
+  // A rule, an estimator and a source of rows.
+  void run_composed(const Composition& parts) {
+    const bool variates = parts.estimator == "control-variates";
+    if (variates) check_expansion(model_, pool_, params(map_.evaluated_at), laplace_.cholesky);
+    const AnyRows rows = make_rows(parts);
+    const SubsampleSizes sizes = subsample_sizes(options_, outcome_.method, model_.rows());
+    const AnyRule rule = make_rule(parts, sizes, options_, model_.rows(), outcome_.notes);
+    outcome_.promise = rule.promise();
+    outcome_.noise = noise_effect(parts.rule);
+    const AnyProposal proposal = make_proposal();
+    const auto with = [&](const auto& estimator) {
+      run_chains_of([&](ThreadPool&) {
+        return SubsampledKernel(model_, proposal, rows, rule, AnyEstimator<M>(estimator));
+      });
+    };
+    if (variates) note("control variates of order 2 about the mode");
+    const PlainDifference plain(model_);
+    if (parts.rule == Rule::confidence) {
+      if constexpr (Expandable<M>) {
+        const auto bounds = std::make_shared<const RowBounds>(
+            row_bounds(model_, pool_, map_.evaluated_at, laplace_.cholesky, variates ? 2 : 0));
+        outcome_.passes += 1;
+        variates ? with(Bounded(control_variates(), bounds)) : with(Bounded(plain, bounds));
+      } else {
+        throw UsageError(
+            "--method confidence needs a bound on what one row can say, which this family has not; use "
+            "--method austerity or auto");
+      }
+    } else {
+      variates ? with(control_variates()) : with(plain);
+    }
+  }
+  [[nodiscard]] ControlVariates<M> control_variates() const {
+    return ControlVariates(model_, map_.evaluated_at, map_.likelihood);
+  }
+
+  [[nodiscard]] AnyRows make_rows(const Composition& parts) {
+    const char* const how = parts.replacement ? "with" : "without";
+    if (parts.weights == "uniform") {
+      note(fmt::format("rows drawn uniformly, {} replacement", how));
+      if (!parts.replacement) return WithoutReplacement(model_.rows());
+      return with_replacement(std::vector<double>(model_.rows(), 1.0));
+    }
+    if (parts.weights == "remainder") {
+      const double share = options_.uniform_share.value_or(0.2);
+      outcome_.passes += remainder_passes<M>;
+      note(fmt::format("rows drawn with remainder weights, of which a share of {} uniform", share));
+      return with_replacement(
+          remainder_probabilities(model_, pool_, params(map_.evaluated_at), laplace_.cholesky, share));
+    }
+    const double share = options_.uniform_share.value_or(1e-3);
+    const Eigen::VectorXd theta = weights_point();
+    outcome_.passes += 1;
+    note(fmt::format("rows drawn with {} weights at {}, of which a share of {} uniform", parts.weights,
+                     options_.weights_at ? "\"" + *options_.weights_at + "\"" : "the MLE", share));
+    return with_replacement(subsampling_probabilities(model_, pool_,
+                                                      parts.weights == "mlo" ? Weights::mlo : Weights::score,
+                                                      params(theta), map_.information, share));
+  }
+  static AnyRows with_replacement(const std::vector<double>& probabilities) {
+    return WithReplacement(std::make_shared<const WeightedRows>(probabilities));
+  }
+
+  // theta at which the weights are taken, in working coordinates.
+  [[nodiscard]] Eigen::VectorXd weights_point() {
+    const std::string at = options_.weights_at.value_or("mle");
+    if (at == "map") return map_.theta;
+    if (at == "mle") {
+      const Mode mle = find_mode(model_, pool_, {.of = ModeOf::likelihood}, &map_);
+      outcome_.passes += mle.passes;
+      return mle.theta;
+    }
+    const std::vector<double> user = numbers(at, "--weights-at", model_.dim());
+    Eigen::VectorXd theta(static_cast<Eigen::Index>(model_.dim()));
+    model_.to_working(user, {theta.data(), model_.dim()});
+    if (!std::isfinite(model_.log_prior(params(theta))))
+      throw UsageError(fmt::format("--weights-at \"{}\": the prior density is 0 there", at));
+    return theta;
+  }
+
+  // Chains on shards of the rows, put together step by step.
+  void run_sharded() {
+    const Shards<M> shards(model_, static_cast<std::size_t>(options_.shards.value_or(default_shards)), map_,
+                           pool_);
+    outcome_.passes += shards.passes();
+    outcome_.promise = Promise::approximate;
+    outcome_.warnings.insert(outcome_.warnings.end(), shards.warnings().begin(), shards.warnings().end());
+    note(fmt::format("{} shards of {} rows or one more, each with the prior to the power 1/{}", shards.size(),
+                     model_.rows() / shards.size(), shards.size()));
+    if (outcome_.method == "consensus") {
+      const ConsensusOptions consensus{.warmup = job_.chain.warmup};
+      run_chains_of([&](ThreadPool& pool) { return ConsensusKernel<M>(shards, consensus, pool); });
+    } else {
+      WeierstrassOptions weierstrass;
+      weierstrass.bandwidth = options_.bandwidth.value_or(weierstrass.bandwidth);
+      note(fmt::format("bandwidth {}: the draws' variance is about {:.3g} times the posterior's",
+                       weierstrass.bandwidth, 1 + weierstrass.bandwidth * weierstrass.bandwidth));
+      run_chains_of([&](ThreadPool& pool) { return WeierstrassKernel<M>(shards, weierstrass, pool); });
+    }
+  }
+
+  // A subsample that is part of the chain's state.
+  void run_block() {
+    check_expansion(model_, pool_, params(map_.evaluated_at), laplace_.cholesky);
+    const BlockOptions block = block_options(options_, model_.rows());
+    outcome_.promise = Promise::approximate;
+    outcome_.noise = NoiseEffect::corrected;
+    note(fmt::format("{} rows a step in {} blocks, of which one is drawn anew", block.subsample_size,
+                     block.blocks));
+    const AnyProposal proposal = make_proposal();
+    run_chains_of([&](ThreadPool&) {
+      return BlockKernel(model_, map_.evaluated_at, map_.likelihood, proposal, block);
+    });
+  }
+
+  // Runs or continues the chains. Nothing but the sampling can fail any more.
+  template <class MakeKernel>
+  void run_chains_of(const MakeKernel& make_kernel) {
+    const FitWatcher& watcher = *job_.watcher;
+    outcome_.mode_seconds = seconds_since(started_);
+    if (watcher.interrupt != nullptr && watcher.interrupt->load()) throw Interrupted();
+    RunControl control(job_.chain.chains, watcher.interrupt);
+    for (std::size_t c = 0; c < records_.size(); ++c) control.chains[c].steps = records_[c].iteration;
+    if (job_.before_sampling) job_.before_sampling();
+    const auto sample_start = Clock::now();
+    if (watcher.sampling) watcher.sampling(control, job_.chain);
     const auto finish = [&] {
       if (watcher.sampled) watcher.sampled();
-      outcome.sample_seconds = detail::seconds_since(sample_start);
+      outcome_.sample_seconds = seconds_since(sample_start);
     };
     try {
-      run_chains(
-          model, job.threads, job.chain, records, control, job.checkpoint, make_kernel,
-          [&](std::size_t chain) { return detail::start_of(laplace, options, job.chain.seed, chain); });
+      run_chains(model_, job_.threads, job_.chain, records_, control, job_.checkpoint, make_kernel,
+                 [&](std::size_t chain) { return start_of(laplace_, options_, job_.chain.seed, chain); });
     } catch (...) {
       finish();
       throw;
     }
     finish();
-  };
-  // Type erasure, once a run: from here on every call is static.
-  const auto with_rule = [&](const auto& proposal, const auto& source, const auto& rule) {
-    outcome.promise = rule.promise;
-    run([&](ThreadPool&) { return SubsampledKernel(model, proposal, source, rule); });
-  };
-  const auto with_source = [&](const auto& proposal, const auto& source) {
-    if (difference) {
-      const double target = options.noise_sd.value_or(0.1);
-      outcome.notes.push_back(
-          fmt::format("{} to {} rows a step, until the noise sd is below {}", sizes.size, sizes.max, target));
-      const PenaltySize rule(model.rows(), {.pilot = sizes.size, .max = sizes.max, .noise_sd = target});
-      const ControlVariates estimator(model, map.evaluated_at, map.likelihood);
-      outcome.promise = rule.promise;
-      run([&](ThreadPool&) { return SubsampledKernel(model, proposal, source, rule, estimator); });
-    } else if (options.method == "mlo-adaptive") {
-      outcome.notes.push_back(
-          fmt::format("{} to {} rows a step, delta {}", sizes.size, sizes.max, options.delta.value_or(0.05)));
-      with_rule(proposal, source,
-                AdaptiveSize({.pilot = sizes.size, .max = sizes.max, .delta = options.delta.value_or(0.05)}));
-    } else {
-      outcome.notes.push_back(fmt::format("{} rows a step", sizes.size));
-      with_rule(proposal, source, FixedSize(sizes.size));
-    }
-  };
-  const auto with_proposal = [&](const auto& proposal) {
-    if constexpr (SufficientStatistics<M>) {
-      if (outcome.method == "exact") {
-        const Summarised<M> summarised(model, map);
-        run([&](ThreadPool& chain_pool) { return FullKernel(summarised, proposal, chain_pool); });
-        return;
-      }
-    }
-    if (!subsampled) {
-      run([&](ThreadPool& chain_pool) { return FullKernel(model, proposal, chain_pool); });
-    } else if (without_replacement) {
-      with_source(proposal, WithoutReplacement(model.rows()));
-    } else {
-      with_source(proposal, WithReplacement(weighted));
-    }
-  };
-  const std::string proposal =
-      options.proposal.value_or(subsampled && !difference ? "random-walk" : "laplace");
-  const auto with_options = [&] {
-    if (proposal == "laplace") {
-      outcome.notes.emplace_back("proposal: laplace (pCN around the Laplace fit)");
-      with_proposal(LaplaceProposal(laplace, {.step = options.proposal_scale.value_or(1.0)}));
-    } else {
-      const Eigen::MatrixXd factor = detail::walk_factor(model, laplace, options);
-      const double fallback = 2.38 / std::sqrt(static_cast<double>(model.dim()));
-      outcome.notes.push_back(
-          fmt::format("proposal: {}, scale {:.3g}, {}", proposal, options.proposal_scale.value_or(fallback),
-                      options.proposal_shape == "identity" ? "the same for every parameter"
-                                                           : "shaped like the Laplace fit"));
-      if (proposal == "random-walk") {
-        with_proposal(RandomWalkProposal(factor));
-      } else {
-        // With the shape `identity` the scale is that of the first steps alone: what is learnt has a scale of
-        // its own.
-        const bool first_only = options.proposal_shape == "identity";
-        with_proposal(
-            AdaptiveProposal(factor, first_only ? fallback : options.proposal_scale.value_or(fallback)));
-      }
-    }
-  };
-  if constexpr (detail::Expandable<M>) {
-    if (outcome.method == "exact") {
-      const ExactOptions exact = detail::exact_options(options, job.chain);
-      outcome.notes.emplace_back(
-          proposal == "laplace" ? "proposal: laplace (pCN around the Laplace fit), with some random walks"
-                                : "proposal: random-walk, shaped like the Laplace fit");
-      run([&](ThreadPool& chain_pool) { return ExactKernel(model, expansion, exact, chain_pool); });
-    } else {
-      with_options();
-    }
-  } else {
-    with_options();
   }
-  if (options.audit && outcome.method == "exact") {
-    outcome.audit.done = true;
-    for (const ChainRecord& record : records) {
-      outcome.audit.steps += record.account.audited;
-      outcome.audit.worst_error = std::max(outcome.audit.worst_error, record.account.audit_error);
+
+  void audit() {
+    if (!options_.audit) return;
+    if (outcome_.method != "exact") {
+      note("audit: every step reads all rows, so there is nothing to compare");
+      return;
     }
-    if (watcher.phase) watcher.phase("auditing against all rows", 0);
-    detail::compare_with_full(model, laplace, job, records, outcome.audit);
-  } else if (options.audit) {
-    outcome.notes.emplace_back("audit: every step reads all rows, so there is nothing to compare");
+    outcome_.audit.done = true;
+    for (const ChainRecord& record : records_) {
+      outcome_.audit.steps += record.account.audited;
+      outcome_.audit.worst_error = std::max(outcome_.audit.worst_error, record.account.audit_error);
+    }
+    if (job_.watcher->phase) job_.watcher->phase("auditing against all rows", 0);
+    compare_with_full(model_, laplace_, job_, records_, outcome_.audit);
   }
-  return outcome;
+
+  const Clock::time_point started_ = Clock::now();
+  const M& model_;
+  const SampleJob& job_;
+  const FitOptions& options_;
+  std::vector<ChainRecord>& records_;
+  ThreadPool pool_;
+  Mode map_;
+  Laplace laplace_;
+  Eigen::MatrixXd jacobian_;  // of the user's parameters at the mode
+  typename ExpansionOf<M>::type expansion_ = nullptr;
+  SampleOutcome outcome_;
+};
+
+}  // namespace detail
+
+template <class M>
+SampleOutcome sample(const M& model, const SampleJob& job, std::vector<ChainRecord>& records) {
+  if (job.watcher->phase) job.watcher->phase("finding the mode", 0);
+  if (job.options.method != "auto")
+    static_cast<void>(detail::subsample_sizes(job.options, job.options.method, model.rows()));
+  return detail::Sampler<M>(model, job, records).run();
 }
 
 }  // namespace mlo

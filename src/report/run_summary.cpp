@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mlo/report/text_table.hpp"
+
 namespace mlo {
 namespace {
 
@@ -25,59 +27,6 @@ std::string short_number(double value) {
   return fmt::format("{:#.2g}", value);
 }
 
-struct Cells {
-  std::vector<std::vector<std::string>> rows;
-  [[nodiscard]] std::string text() const {
-    std::vector<std::size_t> width;
-    for (const auto& row : rows)
-      for (std::size_t k = 0; k < row.size(); ++k) {
-        if (width.size() <= k) width.push_back(0);
-        width[k] = std::max(width[k], row[k].size());
-      }
-    std::string out;
-    for (const auto& row : rows) {
-      for (std::size_t k = 0; k < row.size(); ++k)
-        out += k == 0 ? fmt::format("{:<{}}", row[k], width[k]) : fmt::format("  {:>{}}", row[k], width[k]);
-      out += '\n';
-    }
-    return out;
-  }
-};
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
-// Long sentences for a terminal: the first line begins at column `start`, the others at `indent`.
-std::string wrap(const std::string& text, std::size_t start, std::size_t indent) {
-  constexpr std::size_t width = 100;
-  std::string out;
-  std::size_t column = start;
-  bool fresh = true;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::size_t length = end - at;
-    if (!fresh && column + 1 + length > width) {
-      out += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (!fresh) {
-      out += ' ';
-      ++column;
-    }
-    fresh = false;
-    out.append(text, at, length);
-    column += length;
-    at = end + 1;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string promise_name(Promise promise) {
@@ -94,16 +43,17 @@ std::string promise_name(Promise promise) {
 
 std::string as_table(const RunSummary& s) {
   std::string out = s.title + '\n';
-  for (const std::string& note : s.notes) out += "  " + wrap(note, 2, 4) + '\n';
+  for (const std::string& note : s.notes) out += "  " + wrapped(note, 2, 4) + '\n';
   if (s.interrupted)
     out += fmt::format("  INTERRUPTED: the table shows the {} draws a chain that were made.\n", s.draws);
   out += '\n';
 
   const bool noisy = s.noise.verdict != NoiseReport::Verdict::none;
-  Cells cells;
-  cells.rows.push_back(
+  const bool compared = s.method.promise != Promise::exact;  // with the Laplace fit
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back(
       {"parameter", "mean", "sd", "mcse", "hpd 2.5%", "hpd 97.5%", "median", "ess bulk", "ess tail", "rhat"});
-  if (noisy) cells.rows[0].insert(cells.rows[0].begin() + 3, {"laplace sd", "ratio"});
+  if (compared) rows[0].insert(rows[0].begin() + 3, {"laplace sd", "ratio"});
   for (std::size_t j = 0; j < s.parameters.size(); ++j) {
     const ParameterSummary& p = s.parameters[j];
     // Digits by the posterior's own scale: a hundredth of its sd, or two digits of the error where that is
@@ -119,11 +69,11 @@ std::string as_table(const RunSummary& s) {
                                  fmt::format("{:.0f}", p.ess_bulk),
                                  fmt::format("{:.0f}", p.ess_tail),
                                  fmt::format("{:.3f}", p.rhat)};
-    if (noisy)
+    if (compared)
       row.insert(row.begin() + 3, {short_number(s.noise.laplace_sd[j]), short_number(s.noise.sd_ratio[j])});
-    cells.rows.push_back(std::move(row));
+    rows.push_back(std::move(row));
   }
-  out += cells.text();
+  out += text_table(rows);
 
   out +=
       fmt::format("\nmethod {} ({}): acceptance {:.3f}, {:.6g} of {} rows read a step", s.method.name,
@@ -139,7 +89,7 @@ std::string as_table(const RunSummary& s) {
   out += fmt::format(
       "\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n", s.chains,
       s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);
-  for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrap(warning, 9, 2) + '\n';
+  for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrapped(warning, 9, 2) + '\n';
   return out;
 }
 

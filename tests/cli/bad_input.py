@@ -320,15 +320,44 @@ class Options(BadInputTest):
                                  "--family", family, "--method", "exact")
 
     def test_options_of_difference_belong_to_it(self):
-        self.refused_options("--noise-sd has no meaning with --method mlo; it is for --method difference",
+        self.refused_options("--noise-sd has no meaning with --method mlo; it is for penalty and difference",
                              "--noise-sd", "0.1", "--method", "mlo")
         self.refused_options("--noise-sd must be positive (got 0)", "--noise-sd", "0", "--method", "difference")
-        self.refused_options("--method difference has remainder weights: with --weights mlo its noise would go unseen",
-                             "--weights", "mlo", "--method", "difference")
-        self.refused_options("--weights remainder are for what control variates leave over: use --method difference",
-                             "--weights", "remainder", "--method", "mlo")
-        self.refused_options("--uniform-share must be positive with --method difference (got 0)",
+        self.refused_options("--method difference has remainder weights: for --weights mlo use --method penalty "
+                             "--estimator control-variates", "--weights", "mlo", "--method", "difference")
+        self.refused_options("--method difference has control variates; without them it is --method penalty",
+                             "--estimator", "plain", "--method", "difference")
+        self.refused_options("--weights remainder are for what control variates leave over: use --estimator "
+                             "control-variates, or --method difference", "--weights", "remainder", "--method", "mlo")
+        self.refused_options("--uniform-share must be positive with remainder weights (got 0)",
                              "--uniform-share", "0", "--method", "difference")
+
+    def test_options_of_one_method_belong_to_it(self):
+        for option, value, whose in (("--bound", "hoeffding", "--method confidence"), ("--blocks", "5", "--method block"),
+                                     ("--bandwidth", "0.2", "--method weierstrass"),
+                                     ("--shards", "4", "consensus and weierstrass")):
+            for method in ("auto", "full", "mlo"):
+                self.refused_options(f"{option} has no meaning with --method {method}; it is for {whose}", option, value,
+                                     "--method", method)
+        self.refused_options("--estimator has no meaning with --method block; it is for methods that read some of the "
+                             "rows", "--estimator", "plain", "--method", "block")
+        self.refused_options('--estimator must be one of plain, control-variates (got "x")', "--estimator", "x",
+                             "--method", "mlo")
+        self.refused_options('--bound must be one of bernstein, hoeffding (got "x")', "--bound", "x",
+                             "--method", "confidence")
+        self.refused_options("--bandwidth must be positive (got 0)", "--bandwidth", "0", "--method", "weierstrass")
+        self.refused_options("--shards must be at least 1 (got 0)", "--shards", "0", "--method", "consensus")
+        self.refused_options("--blocks must be at most --subsample-size, 10 (got 11)", "--blocks", "11",
+                             "--subsample-size", "10", "--method", "block")
+        self.refused_options("--proposal has no meaning with --method consensus, whose shards have proposals of their "
+                             "own", "--proposal", "laplace", "--method", "consensus")
+
+    def test_confidence_needs_its_kind_of_rows(self):
+        for options in (("--weights", "mlo"), ("--replacement", "yes")):
+            self.refused_options("--method confidence needs uniform weights without replacement: its bounds are for rows "
+                                 "drawn so (Serfling's inequality)", *options, "--method", "confidence")
+        self.refused_options("--max-subsample-size has no meaning with --method confidence", "--max-subsample-size", "20",
+                             "--method", "confidence")
 
     def test_options_of_the_adaptive_size_have_no_meaning_for_a_fixed_size(self):
         for method in ("mlo", "uniform"):

@@ -12,6 +12,13 @@
 
 namespace mlo {
 
+// What a method does about the noise of its log acceptance ratio.
+enum class NoiseEffect {
+  widens,     // nothing: it is part of the chain's law
+  corrected,  // allows for it, as long as it is below about 1
+  tested,     // reads rows until the decision is safe in spite of it
+};
+
 struct NoiseReport {
   enum class Verdict { none, harmless, inflated, not_the_posterior };
   Verdict verdict = Verdict::none;
@@ -25,6 +32,7 @@ struct NoiseReport {
 
 // noise_sd = 0 means that all rows were read: nothing to report but the ratios.
 [[nodiscard]] NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& parameters,
-                                       std::vector<double> laplace_sd);
+                                       std::vector<double> laplace_sd,
+                                       NoiseEffect effect = NoiseEffect::widens);
 
 }  // namespace mlo

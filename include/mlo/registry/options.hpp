@@ -37,7 +37,12 @@ struct FitOptions {
   std::optional<std::string> weights_at;
   std::optional<double> uniform_share;
   std::optional<std::string> replacement;
-  std::optional<double> noise_sd;           // difference: aimed at
+  std::optional<std::string> estimator;
+  std::optional<double> noise_sd;           // difference, penalty: aimed at
+  std::optional<std::string> bound;         // confidence
+  std::optional<std::int64_t> blocks;       // block
+  std::optional<std::int64_t> shards;       // consensus, weierstrass
+  std::optional<double> bandwidth;          // weierstrass
   std::optional<std::string> thinning;      // exact
   std::optional<std::int64_t> order;        // exact
   bool audit = false;                       // exact
@@ -81,6 +86,13 @@ struct MethodEntry {
 // Throws UsageError for whatever is wrong no matter what the data are, and for an option that has no meaning
 // with the chosen method, family or proposal.
 void check(const FitOptions& options);
+
+// Throws UsageError unless there is such a method.
+void check_method_name(const std::string& method);
+
+// Sets the option of that name (as on the command line, without dashes). Throws UsageError: no such option,
+// or no value of it.
+void set_option(FitOptions& options, const std::string& name, const std::string& value);
 
 // JSON of the options that decide the draws (not threads, out or resume), and back.
 [[nodiscard]] std::string options_to_json(const FitOptions& options);

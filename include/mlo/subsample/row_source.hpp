@@ -88,4 +88,29 @@ class WithoutReplacement {
 };
 static_assert(RowSource<WithoutReplacement>);
 
+// Where `exact` gets its rows from. Law: ids are independent of each other and of where the chain stands,
+// each drawn in proportion to its row's bound. They may thus be drawn before the chain runs, as METHODS 8
+// does.
+template <class S>
+concept BoundRows = requires(S& s, Stream& stream, std::span<RowId> ids) {
+  { s.draw(stream, ids) } -> std::same_as<void>;
+};
+
+// Drawn when they are asked for, from the table over the bounds.
+class TableRows {
+ public:
+  explicit TableRows(const AliasTable& table) : table_(&table) {}
+  void draw(Stream& stream, std::span<RowId> ids) const noexcept {
+    if (ids.size() == 1) {
+      ids[0] = (*table_)(stream());
+    } else {
+      table_->draw(stream, ids);
+    }
+  }
+
+ private:
+  const AliasTable* table_;
+};
+static_assert(BoundRows<TableRows>);
+
 }  // namespace mlo

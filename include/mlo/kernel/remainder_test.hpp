@@ -1,0 +1,194 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Stage 2 of `exact`: whether a move survives the rows' remainders, from a Poisson number of rows drawn in
+// proportion to their bounds. METHODS 6.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mlo/base/random.hpp"
+#include "mlo/kernel/kernel.hpp"
+#include "mlo/subsample/expansion.hpp"
+#include "mlo/subsample/row_source.hpp"
+
+namespace mlo {
+
+// The rule about the rows that are read. Both are exact; `balanced` accepts more.
+enum class Thinning {
+  balanced,    // rates c M - max(0, r) and c M - max(0, -r)
+  factorised,  // rates max(0, -r) and max(0, r): the first row that speaks against the move rejects it
+};
+
+// u < exp(log_ratio), without the random number or the exponential where the answer is known: e^x >= 1 + x.
+[[nodiscard]] inline bool accepts(Stream& stream, double log_ratio) noexcept {
+  if (log_ratio >= 0) return true;
+  const double u = uniform(stream);
+  return u < 1 + log_ratio || u < std::exp(log_ratio);
+}
+
+// A place in the parameter space, in whitened coordinates.
+struct WhitePoint {
+  std::vector<double> v;
+  std::vector<float> padded;  // v as floats, zeros after it: what rows are multiplied with
+  double square = 0;          // |v|^2
+  WhitePoint(std::size_t dim, std::size_t stride) : v(dim), padded(stride, 0.0F) {}
+
+  // Fills in what is derived from v.
+  void derive() noexcept {
+    square = 0;
+    for (std::size_t j = 0; j < v.size(); ++j) {
+      square += v[j] * v[j];
+      padded[j] = static_cast<float>(v[j]);
+    }
+  }
+};
+
+[[nodiscard]] inline PairGeometry geometry(const WhitePoint& from, const WhitePoint& to) noexcept {
+  double dot = 0;
+  for (std::size_t j = 0; j < from.v.size(); ++j) dot += from.v[j] * to.v[j];
+  const double step = std::sqrt(std::max(0.0, from.square + to.square - 2 * dot));
+  return {std::sqrt(from.square), std::sqrt(to.square), step, dot - from.square, to.square - dot};
+}
+
+// Law: with a(from, to) the probability that a move survives, a(from, to) / a(to, from) = exp(sum_i r_i),
+// r_i = d_i(to) - d_i(from), for every pair with a finite limit(): detailed balance for the remainders.
+template <Curve C, BoundRows S>
+class RemainderTest {
+ public:
+  RemainderTest(std::shared_ptr<const Expansion<C>> expansion, Thinning thinning, S source)
+      : expansion_(std::move(expansion)), source_(std::move(source)), thinning_(thinning) {}
+
+  // What bounds the mean number of rows, from the points' lengths alone; infinite where the bounds of rows do
+  // not hold. Symmetric.
+  struct Limit {
+    double scale, rows;
+  };
+  [[nodiscard]] Limit limit(const WhitePoint& from, const WhitePoint& to) const noexcept {
+    const double scale = factor(from, to) * expansion_->total_bound;
+    return {scale, scale * loose_pair_bound(expansion_->order, from.square, to.square)};
+  }
+
+  // `limit` bounds the mean number of rows from above at no cost; the tighter bound is worth computing only
+  // if even a row by the looser one would have come.
+  bool operator()(Stream& stream, const WhitePoint& from, const WhitePoint& to, const Limit& limit,
+                  StepInfo& info) {
+    const double most = limit.rows;
+    const double first = most <= few ? exponential(stream) : 0;
+    if (first >= most) return true;
+    const double mean = std::min(most, limit.scale * pair_bound(expansion_->order, geometry(from, to)));
+    const std::uint64_t count = most <= few ? arrivals(stream, first, mean) : poisson(stream, mean);
+    if (count == 0) return true;
+    const double unit = mean / expansion_->total_bound;  // factor * M
+    return expansion_->order == 2 ? survives<2>(stream, from, to, unit, count, info)
+                                  : survives<3>(stream, from, to, unit, count, info);
+  }
+
+  // The sum of the remainders' changes over all rows, and how many break their bounds.
+  struct Sums {
+    double change = 0;
+    std::uint64_t violations = 0;
+    Sums& operator+=(const Sums& other) {
+      change += other.change;
+      violations += other.violations;
+      return *this;
+    }
+  };
+  [[nodiscard]] Sums over_all_rows(ThreadPool& pool, const WhitePoint& here, const WhitePoint& there) const {
+    const Expansion<C>& x = *expansion_;
+    const double unit = factor(here, there) * pair_bound(x.order, geometry(here, there));
+    return block_sum(pool, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
+      std::array<RowId, batch> ids;
+      std::array<float, batch> from, to;
+      for (std::size_t k = 0; k < count; ++k) ids[k] = static_cast<RowId>(first + k);
+      x.rows.dots({ids.data(), count}, here.padded.data(), there.padded.data(), from.data(), to.data());
+      Sums part;
+      for (std::size_t k = 0; k < count; ++k) {
+        const double a = static_cast<double>(from[k]), b = static_cast<double>(to[k]);
+        const double r = x.order == 2 ? change<2>(ids[k], a, b) : change<3>(ids[k], a, b);
+        part.change += r;
+        if (std::isfinite(unit) && std::abs(r) > x.rows.bound(ids[k]) * unit) ++part.violations;
+      }
+      return part;
+    });
+  }
+
+ private:
+  // Rows evaluated together: their ways from memory overlap.
+  static constexpr std::size_t batch = 128;
+  // Rows, up to which counting exponential gaps is the faster way to a Poisson number.
+  static constexpr double few = 12;
+  static std::uint64_t arrivals(Stream& stream, double first, double mean) noexcept {
+    std::uint64_t count = 0;
+    for (double at = first; at < mean; at += exponential(stream)) ++count;
+    return count;
+  }
+
+  // What the bounds of the innermost shell are to be multiplied with.
+  [[nodiscard]] double factor(const WhitePoint& from, const WhitePoint& to) const noexcept {
+    const double square = std::max(from.square, to.square);
+    for (const Shell& shell : expansion_->shells)
+      if (square <= shell.radius * shell.radius) return shell.factor;
+    return std::numeric_limits<double>::infinity();
+  }
+
+  template <int order>
+  bool survives(Stream& stream, const WhitePoint& here, const WhitePoint& there, double unit,
+                std::uint64_t count, StepInfo& info) {
+    const Expansion<C>& x = *expansion_;
+    double log_ratio = 0;
+    bool alive = true;
+    while (count > 0 && alive) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(batch, count));
+      count -= size;
+      const std::span<RowId> ids(ids_.data(), size);
+      source_.draw(stream, ids);
+      if (size > 1)
+        for (const RowId i : ids) x.rows.prefetch(i);
+      x.rows.dots(ids, here.padded.data(), there.padded.data(), from_.data(), to_.data());
+      info.rows_read += size;
+      for (std::size_t k = 0; k < size && alive; ++k) {
+        const double rate = x.rows.bound(ids[k]) * unit;
+        const double r = change<order>(ids[k], static_cast<double>(from_[k]), static_cast<double>(to_[k]));
+        double share = r / rate;  // in [-1, 1] if the bound holds
+        if (!(std::abs(share) <= 1)) {
+          ++info.bound_violations;
+          share = std::isnan(share) ? 0 : std::clamp(share, -1.0, 1.0);
+        }
+        if (thinning_ == Thinning::factorised) {
+          alive = share >= 0 || uniform(stream) >= -share;
+        } else if (share < 0) {
+          log_ratio += std::log1p(share);
+        } else if (uniform(stream) >= share) {
+          log_ratio -= std::log1p(-share);
+        }
+      }
+    }
+    info.log_ratio += log_ratio;
+    return alive && accepts(stream, log_ratio);
+  }
+
+  // r_i = d_i(to) - d_i(from)
+  template <int order>
+  [[nodiscard]] double change(RowId i, double from, double to) const noexcept {
+    const WhiteRows& rows = expansion_->rows;
+    const RemainderAt<order, C> remainder(expansion_->curve, rows.e(i),
+                                          std::max(std::abs(from), std::abs(to)));
+    return rows.scale(i) * (remainder(to) - remainder(from));
+  }
+
+  std::shared_ptr<const Expansion<C>> expansion_;
+  S source_;
+  Thinning thinning_;
+  std::array<RowId, batch> ids_;
+  std::array<float, batch> from_, to_;
+};
+
+}  // namespace mlo

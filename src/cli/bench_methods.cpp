@@ -1,0 +1,121 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/registry/bench_methods.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/checks.hpp"
+#include "cli/command.hpp"
+#include "cli/model_options.hpp"
+#include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
+
+namespace mlo::cli {
+namespace {
+
+struct BenchCommand {
+  BenchOptions options;
+  std::string out;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Before anything is run: a directory that cannot be made must not cost the results.
+void prepare(const std::string& directory) {
+  if (directory.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw DataError(directory, "--out: cannot be made: " + error.message());
+}
+
+void write(const std::string& directory, const Comparison& comparison) {
+  write_file(directory + "/methods.csv", as_csv(comparison));
+  write_file(directory + "/methods.json", as_json(comparison));
+  write_file(directory + "/methods.txt", as_table(comparison));
+  write_file(directory + "/methods.svg", as_svg(comparison));
+}
+
+void run(const BenchCommand& command, int& exit_code) {
+  const BenchOptions& o = command.options;
+  if (o.fit.data.empty() || o.fit.formula.empty())
+    throw UsageError("DATA and FORMULA are required, e.g. mlo bench-methods data.csv \"y ~ x1 + x2\"");
+  prepare(command.out);
+  catch_interrupts();
+  BenchWatcher watcher;
+  watcher.interrupt = &interrupt_flag();
+  if (!command.quiet)
+    watcher.method = [&](const std::string& method, std::size_t index, std::size_t count) {
+      fmt::print(stderr, "mlo bench-methods: {}{}\n", index == 0 ? "" : fmt::format("{}/{} ", index, count),
+                 method);
+    };
+  const Comparison comparison = bench_methods(o, watcher);
+  if (!command.out.empty()) write(command.out, comparison);
+  print(command.json ? as_json(comparison) : as_table(comparison));
+  if (!command.out.empty() && !command.quiet)
+    fmt::print(stderr,
+               "mlo bench-methods: written to {}: methods.csv, methods.json, methods.txt, methods.svg\n",
+               command.out);
+  if (comparison.interrupted) exit_code = static_cast<int>(ExitCode::interrupted);
+}
+
+}  // namespace
+
+void add_bench_methods(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<BenchCommand>();
+  BenchOptions& o = command->options;
+  CLI::App* c =
+      app.add_subcommand("bench-methods", "Run methods side by side and compare them with the posterior");
+  add_data_arguments(*c, o.fit);
+  add_model_options(*c, o.fit);
+  c->add_option("--methods", o.methods,
+                "Methods, separated by commas, each with options of its own after colons: "
+                "exact,full,mlo:subsample-size=5000:weights=score. Default: all")
+      ->delimiter(',')
+      ->group("Comparison");
+  c->add_option("--seconds", o.seconds, "Seconds of sampling, at most, for each method")
+      ->capture_default_str()
+      ->group("Comparison");
+  c->add_option(
+       "--reference-draws", o.reference_draws,
+       "Draws a chain of the posterior that the methods are compared with, by exact, or full where the "
+       "model has no exact")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Comparison");
+  c->add_option("--chains", o.fit.chains, "Chains of each method")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c->add_option("--warmup", o.fit.warmup, "Steps of each chain before the first draw")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c->add_option("--draws", o.fit.draws, "Draws of each chain, at most")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c->add_option("--seed", o.fit.seed, "Seed. Default: 1")->check(whole_number())->group("Run");
+  c->add_option("--threads", o.fit.threads, "Threads; 0 = all the machine has")
+      ->check(integer())
+      ->capture_default_str()
+      ->group("Run");
+  c->add_option("-o,--out", command->out, "Directory for the table as CSV, JSON and text, and a plot (SVG)")
+      ->type_name("DIR")
+      ->group("Run");
+  c->add_flag("--json", command->json, "Print the table as JSON")->group("Run");
+  c->add_flag("-q,--quiet", command->quiet, "No progress on stderr")->group("Run");
+  c->footer(
+      "A method that runs out of time is compared by what it has drawn; what has not mixed shows in rhat.\n"
+      "\n"
+      "Example:\n"
+      "  mlo simulate logistic --rows 100000 --out data.csv\n"
+      "  mlo bench-methods data.csv \"y ~ x1 + x2\" --methods exact,difference,full,mlo:subsample-size=1000 "
+      "--out "
+      "bench");
+  c->callback([command, &exit_code] { run(*command, exit_code); });
+}
+
+}  // namespace mlo::cli

@@ -1,0 +1,195 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/registry/bench_methods.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/data/csv.hpp"
+#include "mlo/data/formula.hpp"
+#include "mlo/registry/fit.hpp"
+
+namespace mlo {
+namespace {
+
+// Ends a fit some time after it has begun to sample, or when the user wants it to.
+class TimeLimit {
+ public:
+  TimeLimit(double seconds, const std::atomic<bool>* interrupt) : seconds_(seconds), interrupt_(interrupt) {
+    watcher_.interrupt = &stop_;
+    watcher_.sampling = [this](const RunControl&, const ChainOptions&) { started_.store(now()); };
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~TimeLimit() {
+    done_ = true;
+    thread_.join();
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+  [[nodiscard]] const FitWatcher& watcher() const { return watcher_; }
+
+ private:
+  [[nodiscard]] static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  void watch() {
+    while (!done_) {
+      const double started = started_.load();
+      if ((started > 0 && now() - started >= seconds_) || (interrupt_ != nullptr && interrupt_->load()))
+        stop_ = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  double seconds_;
+  const std::atomic<bool>* interrupt_;
+  FitWatcher watcher_;
+  std::atomic<bool> stop_{false}, done_{false};
+  std::atomic<double> started_{0};
+  std::thread thread_;
+};
+
+[[nodiscard]] bool set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+
+// "mlo:subsample-size=5000" as options.
+FitOptions options_of(const FitOptions& shared, const std::string& method) {
+  FitOptions out = shared;
+  std::size_t at = std::min(method.find(':'), method.size());
+  out.method = method.substr(0, at);
+  while (at < method.size()) {
+    const std::size_t end = std::min(method.find(':', at + 1), method.size());
+    const std::string setting = method.substr(at + 1, end - at - 1);
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+      throw UsageError(fmt::format("--methods {}: \"{}\" must be OPTION=VALUE", method, setting));
+    set_option(out, setting.substr(0, equals), setting.substr(equals + 1));
+    at = end;
+  }
+  return out;
+}
+
+MethodResult run(const FitOptions& fit_options, const std::string& name, const Table& table, double seconds,
+                 const std::atomic<bool>* interrupt) {
+  MethodResult out;
+  out.name = name;
+  const TimeLimit limit(seconds, interrupt);
+  try {
+    const FitResult result = fit(fit_options, table, limit.watcher());
+    const RunSummary& s = result.summary;
+    out.promise = s.method.promise;
+    out.setup_seconds = s.seconds.mode;
+    out.sample_seconds = s.seconds.sample;
+    out.rows_per_step = s.method.rows_per_step;
+    out.acceptance = s.method.acceptance;
+    out.noise_sd = s.method.noise_sd;
+    out.parameters = s.parameters;
+    out.draws = s.draws * s.chains;
+    if (s.draws < 4)
+      out.failure = fmt::format("only {} draws a chain in {:g} s: too few to compare", s.draws, seconds);
+  } catch (const Interrupted&) {
+    out.failure = fmt::format(
+        "no draws within {:g} s: warm-up alone, {} steps a chain, takes longer; try a larger --seconds or a "
+        "smaller --warmup",
+        seconds, fit_options.warmup);
+  } catch (const UsageError& e) {
+    out.failure = e.what();
+  } catch (const ModelError& e) {
+    out.failure = e.what();
+  }
+  return out;
+}
+
+void measure(const std::vector<ParameterSummary>& posterior, const FitOptions& fit_options,
+             MethodResult& result) {
+  compare_with(posterior, result);
+  const double steps = static_cast<double>(result.draws) * static_cast<double>(fit_options.thin);
+  const double rows = result.rows_per_step * steps;
+  result.ess_per_second = result.ess / result.sample_seconds;
+  result.ess_per_million_rows = rows > 0 ? 1e6 * result.ess / rows : std::numeric_limits<double>::infinity();
+}
+
+// The posterior, by `exact` where the model has it and else from all rows; long, and with a seed of its own.
+MethodResult reference(const BenchOptions& options, const Table& table, const std::atomic<bool>* interrupt,
+                       Comparison& out) {
+  FitOptions o = options.fit;
+  o.seed = *o.seed + 1;
+  o.draws = options.reference_draws;
+  o.thin = 1;
+  o.method = "exact";
+  try {
+    check(o);
+  } catch (const UsageError&) {
+    o.method = "full";
+    check(o);
+  }
+  constexpr double longer = 10;  // than any of the methods
+  MethodResult result = run(o, o.method, table, longer * options.seconds, interrupt);
+  if (set(interrupt)) throw Interrupted("interrupted before there was anything to compare with");
+  if (!result.failure.empty())
+    throw ModelError(
+        fmt::format("no posterior to compare with, by --method {}: {}", o.method, result.failure));
+  measure(result.parameters, o, result);
+  out.reference =
+      fmt::format("{}, {} draws, at least {:.0f} of them effective", o.method, result.draws, result.ess);
+  return result;
+}
+
+}  // namespace
+
+Comparison bench_methods(const BenchOptions& given, const Table& table, const BenchWatcher& watcher) {
+  if (!(given.seconds > 0))
+    throw UsageError(fmt::format("--seconds must be positive (got {})", given.seconds));
+  if (given.reference_draws < 100)
+    throw UsageError(fmt::format("--reference-draws must be at least 100 (got {})", given.reference_draws));
+  BenchOptions options = given;
+  if (!options.fit.seed) options.fit.seed = 1;  // a comparison is to be repeated
+  if (options.methods.empty())
+    for (const MethodEntry& entry : methods())
+      if (entry.name != "auto") options.methods.emplace_back(entry.name);
+  // A misspelt method is an error, not a result; one that does not suit the model is a result.
+  std::vector<FitOptions> each;
+  for (const std::string& method : options.methods) {
+    each.push_back(options_of(options.fit, method));
+    check_method_name(each.back().method);
+  }
+  Comparison out;
+  out.notes.push_back(fmt::format(
+      "each method: {} chains, warm-up {}, then at most {} draws a chain or {:g} s of sampling, {} thread{}",
+      options.fit.chains, options.fit.warmup, options.fit.draws, options.seconds,
+      options.fit.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
+                               : static_cast<unsigned>(options.fit.threads),
+      options.fit.threads == 1 ? "" : "s"));
+  out.notes.push_back(fmt::format("seed {}", *options.fit.seed));
+  const auto show = [&](const std::string& method, std::size_t index) {
+    if (watcher.method) watcher.method(method, index, options.methods.size());
+  };
+  show("the posterior", 0);
+  out.posterior = reference(options, table, watcher.interrupt, out).parameters;
+  out.title = fmt::format("{} model {}, {} rows, {} parameter{}", options.fit.family, options.fit.formula,
+                          table.rows, out.posterior.size(), out.posterior.size() == 1 ? "" : "s");
+  for (std::size_t k = 0; k < options.methods.size(); ++k) {
+    if (set(watcher.interrupt)) break;
+    show(options.methods[k], k + 1);
+    MethodResult result = run(each[k], options.methods[k], table, options.seconds, watcher.interrupt);
+    if (set(watcher.interrupt)) break;  // cut short: its figures would not be comparable
+    if (result.failure.empty()) measure(out.posterior, each[k], result);
+    out.methods.push_back(std::move(result));
+  }
+  out.interrupted = out.methods.size() < options.methods.size();
+  return out;
+}
+
+Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher) {
+  CsvReader reader(options.fit.data);
+  const std::vector<std::string> wanted = parse_formula(options.fit.formula, reader.header()).columns();
+  const Table table = reader.read(wanted, [&](double) {
+    if (set(watcher.interrupt)) throw Interrupted("interrupted while reading: nothing to keep");
+  });
+  return bench_methods(options, table, watcher);
+}
+
+}  // namespace mlo

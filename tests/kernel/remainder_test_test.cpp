@@ -1,0 +1,97 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Detailed balance of stage 2, pair by pair: the ratio of the probabilities that a move and its reverse
+// survive is exp(sum of the remainders' changes), which is known from all rows. A chain of the same length
+// would not see an error of the rule that this sees.
+#include "mlo/kernel/remainder_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include "mlo/kernel/estimator.hpp"
+#include "mlo/kernel/full.hpp"
+#include "support/designs.hpp"
+#include "support/laws.hpp"
+
+namespace mlo {
+namespace {
+
+using testing::design_of;
+using testing::regression_table;
+
+// How often moves from one point to the other survive, in `trials`.
+template <class T>
+double surviving(T& test, const WhitePoint& from, const WhitePoint& to, std::uint64_t seed,
+                 std::size_t trials) {
+  const auto limit = test.limit(from, to);
+  std::size_t count = 0, violations = 0;
+  for (std::size_t k = 0; k < trials; ++k) {
+    Stream stream({.seed = seed, .chain = 0, .purpose = Purpose::decision, .iteration = k});
+    StepInfo info;
+    count += test(stream, from, to, limit, info) ? 1 : 0;
+    violations += info.bound_violations;
+  }
+  EXPECT_EQ(violations, 0U);
+  return static_cast<double>(count) / static_cast<double>(trials);
+}
+
+template <class F>
+void expect_detailed_balance(const F& family, double (*draw)(Stream&, double), double bound_factor) {
+  Design design = design_of(regression_table(50, 0.3, {0.9, 0.6}, 8, draw), "y ~ x1 + x2");
+  const Glm<F> model(std::move(design), family,
+                     {std::vector<Prior>(3, Prior::normal(0, 5)), false, Prior::flat()});
+  ThreadPool pool(1);
+  const Mode mode = find_mode(model, pool);
+  constexpr std::size_t trials = 40'000;
+  for (const int order : {2, 3}) {
+    const auto expansion = std::make_shared<const Expansion<typename CurveOf<F>::type>>(
+        expand(model, pool, mode, {.order = order, .bound_factor = bound_factor}));
+    double farthest = 0;
+    std::size_t pairs = 0;
+    for (std::uint64_t pair = 0; pair < 4; ++pair) {
+      WhitePoint a(3, expansion->rows.stride()), b(3, expansion->rows.stride());
+      Stream stream({.seed = 5, .chain = pair, .purpose = Purpose::start, .iteration = 0});
+      for (WhitePoint* point : {&a, &b}) {
+        normals(stream, point->v);
+        for (double& x : point->v) x *= 1.3;
+        point->derive();
+      }
+      for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
+        RemainderTest test(expansion, thinning, TableRows(expansion->table));
+        if (test.limit(a, b).rows >= 50) continue;  // where `exact` would look at all rows
+        ++pairs;
+        // exp of the difference between the log-likelihood and its polynomial, from all rows.
+        const auto polynomial = [&](const WhitePoint& point) {
+          const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), 3);
+          return expansion->gradient.dot(v) - 0.5 * v.dot(expansion->information * v) +
+                 (order == 3 ? expansion->cubic(point.padded.data()) : 0);
+        };
+        const auto whole = [&](const WhitePoint& point) {
+          const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), 3);
+          const Eigen::VectorXd theta = expansion->centre + expansion->unwhiten * v;
+          return log_likelihood(model, pool, params(theta));
+        };
+        const double change = whole(b) - whole(a) - polynomial(b) + polynomial(a);
+        farthest = std::max(farthest, std::abs(change));
+        const double there = surviving(test, a, b, 100 + pair, trials);
+        const double back = surviving(test, b, a, 200 + pair, trials);
+        const double error = std::sqrt(((1 - there) / there + (1 - back) / back) / trials);
+        EXPECT_LT(std::abs(std::log(there / back) - change), 5 * error + 1e-5)
+            << "order " << order << ", pair " << pair << ", " << there << " there, " << back << " back, "
+            << std::exp(change);
+      }
+    }
+    EXPECT_GT(farthest, 0.02);  // or there was nothing to see
+    EXPECT_GE(pairs, 4U);
+  }
+}
+
+TEST(RemainderTest, IsInDetailedBalance) {
+  expect_detailed_balance(Logistic{}, testing::draw_logistic, 1);
+  expect_detailed_balance(Poisson{}, testing::draw_poisson, 1);
+  expect_detailed_balance(StudentKnownScale{.freedom = 3, .sigma = 0.6}, testing::draw_gaussian, 1);
+}
+TEST(RemainderTest, IsInDetailedBalanceWithLooseBounds) {
+  expect_detailed_balance(Logistic{}, testing::draw_logistic, 4);
+}
+
+}  // namespace
+}  // namespace mlo
