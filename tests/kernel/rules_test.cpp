@@ -420,6 +420,14 @@ TEST(PenaltySize, WithoutReplacementNeitherReadsMoreThanThereIsNorPaysForWhatItK
   show(rule, terms);
   EXPECT_EQ(rule.seen().count, 300U);
   EXPECT_EQ(rule.penalty(), 0);
+  // Noise of 300 sd sqrt((1 - m/300) / m) with sd 1: below 15 from m = 171 on; with replacement it would take
+  // 400. The pilot sees a variance of about 1 already.
+  PenaltySize half(300, {.pilot = 100, .max = 1000, .noise_sd = 15});
+  half.begin({.rows = 300, .with_replacement = false, .stream = &stream});
+  show(half, terms);
+  EXPECT_LT(half.noise_variance(), 225);
+  EXPECT_GT(half.seen().count, 150U);
+  EXPECT_LT(half.seen().count, 200U);
 }
 
 }  // namespace

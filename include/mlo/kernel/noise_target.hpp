@@ -59,7 +59,11 @@ class NoiseTarget {
     const double target = options_.noise_sd * options_.noise_sd;
     const double excess = noise_variance() / target;
     if (!(excess > 1) || !std::isfinite(excess)) return size_;
-    const double wanted = std::ceil(static_cast<double>(size_) * std::min(2.0, 1.1 * excess));
+    const double m = static_cast<double>(size_);
+    double wanted = m * std::min(2.0, 1.1 * excess);
+    // Without replacement the variance is in proportion to 1/m - 1/n, and falls faster.
+    if (!with_replacement_) wanted = std::min(wanted, 1 / (1 / rows_ + (1 / m - 1 / rows_) / (1.1 * excess)));
+    wanted = std::ceil(wanted);
     return std::min(limit_, static_cast<std::size_t>(wanted));
   }
 
