@@ -17,6 +17,9 @@ LONG = {
                      "--thin", "600"),
     "exact": ("--method", "exact", "--thin", "9000"),
     "difference": ("--method", "difference", "--thin", "500"),
+    "block": ("--method", "block", "--thin", "500"),
+    "consensus": ("--method", "consensus", "--shards", "3", "--thin", "300"),
+    "weierstrass": ("--method", "weierstrass", "--shards", "3", "--thin", "300"),
 }
 
 

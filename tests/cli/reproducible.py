@@ -27,6 +27,16 @@ METHODS = {
     "mlo": ("--subsample-size", "30"),
     "mlo-adaptive": ("--subsample-size", "10", "--max-subsample-size", "60"),
 }
+# With the proposal that they have by themselves.
+MORE_METHODS = {
+    "austerity": ("--subsample-size", "20"),
+    "confidence": ("--estimator", "control-variates", "--subsample-size", "20"),
+    "barker": ("--estimator", "control-variates", "--subsample-size", "20"),
+    "penalty": ("--subsample-size", "20"),
+    "block": ("--subsample-size", "20", "--blocks", "5"),
+    "consensus": ("--shards", "3"),
+    "weierstrass": ("--shards", "3", "--bandwidth", "0.5"),
+}
 PROPOSALS = ("laplace", "random-walk", "adaptive")
 SHORT = ("--warmup", "40", "--draws", "40")
 
@@ -37,6 +47,13 @@ class Seeds(CommandTest):
         self.good("fit", *args, *SHORT, "--chains", str(chains), "--out", run, "--quiet")
         return self.draws_bytes(run, chains)
 
+    def same_for_any_threads(self, name, *options):
+        one, two, three = (self.fitted(f"{name}-{threads}", *options, "--seed", "3", "--threads", str(threads))
+                           for threads in (1, 2, 3))
+        self.assertEqual(one, two)
+        self.assertEqual(one, three)
+        self.assertNotEqual(one[0].split(b"\nlp__")[1], one[1].split(b"\nlp__")[1])
+
     def every_method_and_proposal(self, family):
         data = self.make_data(family=family)
         for method, sizes in METHODS.items():
@@ -44,14 +61,14 @@ class Seeds(CommandTest):
                 if method in ("auto", "exact") and proposal == "adaptive":
                     continue  # refused
                 with self.subTest(family=family, method=method, proposal=proposal):
-                    options = (data, FAMILIES[family], "--family", family, "--method", method, *sizes,
-                               "--proposal", proposal, "--seed", "3")
-                    name = f"{method}-{proposal}"
-                    one, two, three = (self.fitted(f"{name}-{threads}", *options, "--threads", str(threads))
-                                       for threads in (1, 2, 3))
-                    self.assertEqual(one, two)
-                    self.assertEqual(one, three)
-                    self.assertNotEqual(one[0].split(b"\nlp__")[1], one[1].split(b"\nlp__")[1])
+                    self.same_for_any_threads(f"{method}-{proposal}", data, FAMILIES[family], "--family", family,
+                                              "--method", method, *sizes, "--proposal", proposal)
+
+    def test_the_draws_of_the_other_methods_do_not_depend_on_the_threads(self):
+        data = self.make_data(family="logistic")
+        for method, sizes in MORE_METHODS.items():
+            with self.subTest(method=method):
+                self.same_for_any_threads(method, data, FAMILIES["logistic"], "--method", method, *sizes)
 
     def test_the_draws_of_logistic_do_not_depend_on_the_threads(self):
         self.every_method_and_proposal("logistic")
@@ -204,11 +221,14 @@ class Help(CommandTest):
     options = {
         "fit": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --scale --missing --method "
                 "--subsample-size --max-subsample-size --delta --weights --weights-at --uniform-share --replacement "
-                "--noise-sd --thinning --order --audit --audit-every --proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
+                "--estimator --noise-sd --bound --blocks --shards --bandwidth --thinning --order --audit --audit-every --proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
                 "--threads -o,--out --resume --json -q,--quiet --config --help"),
         "summary": "--json --csv --help",
         "methods": "--help",
         "simulate": "--rows --coefficients --intercept --correlation --sigma --freedom --size --seed -o,--out --help",
+        "bench-methods": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --scale "
+                          "--missing --methods --seconds --reference-draws --chains --warmup --draws --seed --threads "
+                          "-o,--out --json -q,--quiet --help"),
         "demo": "--rows --seed --threads -q,--quiet --help",
     }
 
@@ -255,7 +275,7 @@ class Help(CommandTest):
 
     def test_methods_names_every_method_and_family(self):
         text = self.good("methods").stdout
-        for method in METHODS:
+        for method in METHODS | MORE_METHODS:
             self.assertRegex(text, rf"(?m)^{method}$")
         for family in FAMILIES:
             self.assertRegex(text, rf"(?m)^  {family} ")
