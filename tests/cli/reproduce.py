@@ -40,7 +40,7 @@ class Reproduce(CommandTest):
     def test_a_number_can_be_made_again_with_the_commands_that_are_given(self):
         self.good("reproduce", "table1", "--reps", "2", "--out", "out")
         text = self.read("out", "table1.csv").decode()
-        commands = dict(re.findall(r"^# ([^:]+): (mlo .*)$", text, re.MULTILINE))
+        commands = dict(re.findall(r"^# ([^:\n]+): (mlo .*)$", text, re.MULTILINE))
         for cell in ("at -2 r=20", "exact"):
             row = next(r for r in self.rows("out", "table1.csv") if r["replication"] == "2" and r["cell"] == cell)
             simulate = shlex.split(commands["data"].replace("DATA_SEED", row["data_seed"]))

@@ -29,7 +29,7 @@ class Replicate : public testing::Test {
                    {.family = "gaussian-mean", .rows = 50, .coefficients = {1}},
                    {"mu"},
                    {1},
-                   {{"mlo", walk_fit(base, "mlo", 5, 0.3, settings_)}, {"exact", exact_fit(base)}}};
+                   {{"exact", exact_fit(base)}, {"mlo", walk_fit(base, "mlo", 5, 0.3, settings_)}}};
     folder_ = fs::temp_directory_path() /
               (std::string("mlo-replicate-") + testing::UnitTest::GetInstance()->current_test_info()->name() +
                "-" + std::to_string(::getpid()));
@@ -128,7 +128,7 @@ TEST_F(Replicate, RefusesAFileOfOtherSettings) {
   settings_.seed = 2;
   refused("--seed 2");
   settings_.seed = 1;
-  experiment_.cells[0].fit.proposal_scale = 0.7;
+  experiment_.cells[1].fit.proposal_scale = 0.7;
   refused("--proposal-scale 0.7");
 }
 
@@ -139,7 +139,7 @@ TEST_F(Replicate, ANumberIsThatOfAFitWithItsSeeds) {
     SimulateOptions data = experiment_.data;
     data.seed = seed_of(1, "small", b, "data");
     const Table table = simulate(data);
-    FitOptions options = experiment_.cells[0].fit;
+    FitOptions options = experiment_.cells[1].fit;
     options.seed = seed_of(1, "small", b, "mlo");
     EXPECT_EQ(found.estimates("mlo")[b], fit(options, table).summary.parameters[0].mean);
     // The conjugate posterior: precision n + 1/9, mean sum y / (n + 1/9). Independent draws of exact: 200.

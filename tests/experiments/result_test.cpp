@@ -11,10 +11,10 @@ namespace {
 
 Result small() {
   Result result{.name = "table9", .title = "a & b", .settings = {"mlo fit \"x\""}};
-  result.tables.push_back({"MSE, \"x\" 10^3",
-                           {"r=10", "spread"},
-                           {{"weights <at> 1", {Number({0.00153, 0.0002}, 1e3, 1.51), Number(4.5)}},
-                            {"exact", {std::nullopt, 1.0}}}});
+  result.tables.push_back(
+      {"MSE, \"x\" 10^3",
+       {"r=10", "spread"},
+       {{"weights <at> 1", {Number({1.53, 0.2}, 1, 1.51), Number(4.5)}}, {"exact", {std::nullopt, 1.0}}}});
   result.claims = {below("a below b", 3.46), below("b below a", -0.5)};
   result.notes = {"a < b"};
   result.pictures = {{"figure9", as_svg({.title = "t", .plots = {{}}})}};
@@ -27,10 +27,10 @@ TEST(Result, TextHasOurNumberItsErrorAndThePapers) {
             "  mlo fit \"x\"\n"
             "\n"
             "MSE, \"x\" 10^3\n"
-            "                              r=10  spread\n"
-            "                   ours (se) paper    ours\n"
-            "  weights <at> 1   1.53  (0.2)  1.51    4.50\n"
-            "  exact                               1.00\n"
+            "                               r=10  spread\n"
+            "                   ours  (se) paper    ours\n"
+            "  weights <at> 1   1.53 (0.2)  1.51    4.50\n"
+            "  exact                                1.00\n"
             "\n"
             "The paper's claims\n"
             "  a below b  z    3.5  holds\n"

@@ -20,8 +20,8 @@ TEST(Statistics, AgreeWithAComputationByHand) {
   EXPECT_DOUBLE_EQ(bias(four, 2.5).value, 0.5);
   EXPECT_DOUBLE_EQ(bias(four, 2.5).se, mean(four).se);
   EXPECT_DOUBLE_EQ(standard_deviation(four).value, std::sqrt(14.0 / 3));
-  EXPECT_DOUBLE_EQ(standard_deviation(four).se,
-                   std::sqrt((24.5 - 196.0 / 9) / 4) / (2 * std::sqrt(14.0 / 3)));
+  EXPECT_NEAR(standard_deviation(four).se, std::sqrt((24.5 - 196.0 / 9) / 4) / (2 * std::sqrt(14.0 / 3)),
+              1e-14);
   // About 2: squares 1, 0, 1, 16, whose mean is 4.5 and variance 59.
   EXPECT_DOUBLE_EQ(mean_squared_error(four, 2).value, 4.5);
   EXPECT_DOUBLE_EQ(mean_squared_error(four, 2).se, std::sqrt(59.0 / 4));
