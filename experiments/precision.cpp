@@ -110,13 +110,13 @@ Result figure1(const Settings& settings, const Watcher& watcher) {
     options.threads = 1;
     return fit(options, observed, fit_watcher);
   };
-  Sheet sheet{.title = "2,000 draws of a precision by subsampled chains, and the posterior",
-              .description =
-                  "Histograms for subsample sizes 10, 20 and 50: the draws of MLO and of uniform "
-                  "subsampling are much wider than the posterior; those of uniform subsampling "
-                  "also lie too far to the right when the subsample is small.",
-              .plots = {},
-              .columns = 3};
+  Sheet sheet{
+      .title = "2,000 draws of a precision by subsampled chains, and the posterior",
+      .description =
+          "Three plots, for subsample sizes 10, 20 and 50: histograms of the draws of MLO and of uniform "
+          "subsampling over the density of the posterior, whose mean is marked.",
+      .plots = {},
+      .columns = 3};
   NumberTable table{"mean and sd of the draws", {"mean", "sd", "sd / posterior's"}, {}};
   for (const Line& line : paper) {
     Plot plot{.title = fmt::format("r = {}", line.r),
