@@ -106,7 +106,10 @@ class Steps {
   }
   ~Steps() {
     ended_ = true;
-    if (thread_.joinable()) thread_.join();
+    if (thread_.joinable()) {
+      thread_.join();
+      show();
+    }
   }
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;

@@ -63,11 +63,12 @@ std::string picture(const Replications& found) {
     }
     plot.marks.push_back(std::move(mark));
   }
-  return as_svg({.title = "Error of the posterior mean against the subsample size",
-                 .description =
-                     "The error of uniform subsampling falls steeply with the subsample size towards "
-                     "that of the full sample; that of MLO is near it throughout.",
-                 .plots = {plot}});
+  return as_svg(
+      {.title = "Error of the posterior mean against the subsample size",
+       .description =
+           "On log axes: the error against the subsample size of MLO and of uniform subsampling, with "
+           "error bars, and as levels those of the full sample and of exact.",
+       .plots = {plot}});
 }
 
 }  // namespace

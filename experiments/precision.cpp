@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "experiments/command_line.hpp"
 #include "experiments/fits.hpp"
 #include "experiments/reproduce.hpp"
 #include "mlo/registry/fit.hpp"
@@ -96,26 +97,26 @@ Result figure1(const Settings& settings, const Watcher& watcher) {
   const GammaLaw law = posterior(observed);
   FitWatcher fit_watcher;
   fit_watcher.interrupt = watcher.interrupt;
+  Result result{.name = "figure1",
+                .title = "draws of the precision and the true posterior",
+                .settings = {fmt::format("the first replication of table3, --seed {}", settings.seed),
+                             command_line(data, fmt::format("{}", data.seed))}};
   const auto draws = [&](const std::string& name) {
     const auto cell = std::find_if(experiment.cells.begin(), experiment.cells.end(),
                                    [&](const Cell& c) { return c.name == name; });
     FitOptions options = cell->fit;
     options.seed = seed_of(settings.seed, experiment.name, 0, name);
+    result.settings.push_back(command_line(options));
     options.threads = 1;
     return fit(options, observed, fit_watcher);
   };
-
-  Result result{.name = "figure1",
-                .title = "draws of the precision and the true posterior",
-                .settings = settings_lines(experiment, settings)};
-  result.settings[0] = fmt::format("the first replication of table3, --seed {}", settings.seed);
-  Sheet sheet{.title = "2,000 draws of a precision by subsampled chains, and the posterior",
-              .description =
-                  "Histograms for subsample sizes 10, 20 and 50: the draws of MLO and of uniform "
-                  "subsampling are much wider than the posterior; those of uniform subsampling "
-                  "also lie too far to the right when the subsample is small.",
-              .plots = {},
-              .columns = 3};
+  Sheet sheet{
+      .title = "2,000 draws of a precision by subsampled chains, and the posterior",
+      .description =
+          "Three plots, for subsample sizes 10, 20 and 50: histograms of the draws of MLO and of uniform "
+          "subsampling over the density of the posterior, whose mean is marked.",
+      .plots = {},
+      .columns = 3};
   NumberTable table{"mean and sd of the draws", {"mean", "sd", "sd / posterior's"}, {}};
   for (const Line& line : paper) {
     Plot plot{.title = fmt::format("r = {}", line.r),

@@ -14,7 +14,7 @@ struct Shown {
   std::string ours, se, paper;
 };
 
-Shown shown(const std::optional<Number>& number) {
+Shown texts_of(const std::optional<Number>& number) {
   if (!number) return {};
   return {shown(number->ours), number->se ? fmt::format("({:.2g})", *number->se) : "",
           number->paper ? shown(*number->paper) : ""};
@@ -29,7 +29,7 @@ std::string text_of(const NumberTable& table) {
     lines[r + 2] = fmt::format("{:<{}}", table.rows[r].label, label);
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::vector<Shown> cells;
-    for (const NumberRow& row : table.rows) cells.push_back(shown(row.cells[c]));
+    for (const NumberRow& row : table.rows) cells.push_back(texts_of(row.cells[c]));
     const auto width = [&](std::string Shown::*member, std::size_t least) {
       std::size_t out = 0;
       for (const Shown& cell : cells) out = std::max(out, (cell.*member).size());
@@ -58,12 +58,16 @@ std::string text_of(const NumberTable& table) {
   return out;
 }
 
+std::string z_shown(double z) {
+  const std::string out = fmt::format("{:.1f}", z);
+  return out == "-0.0" ? "0.0" : out;
+}
+
 }  // namespace
 
 std::string shown(double value) {
   if (!std::isfinite(value)) return "nan";
   const double size = std::abs(value);
-  if (size >= 999.5) return fmt::format("{:.0f}", value);
   if (size >= 99.95) return fmt::format("{:.0f}", value);
   if (size >= 9.995) return fmt::format("{:.1f}", value);
   if (size >= 0.9995) return fmt::format("{:.2f}", value);
@@ -80,7 +84,7 @@ std::string as_text(const Result& result) {
     for (const Claim& claim : result.claims) width = std::max(width, claim.text.size());
     out += "\nThe paper's claims\n";
     for (const Claim& claim : result.claims)
-      out += fmt::format("  {:<{}}  z {:>6.1f}  {}\n", claim.text, width, claim.z, claim.verdict);
+      out += fmt::format("  {:<{}}  z {:>6}  {}\n", claim.text, width, z_shown(claim.z), claim.verdict);
   }
   if (!result.notes.empty()) out += "\n";
   for (const std::string& note : result.notes) out += note + "\n";

@@ -135,7 +135,7 @@ void draw_band(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
   for (std::size_t k = 0; k < std::min({mark.x.size(), mark.low.size(), mark.high.size()}); ++k) {
     if (!x.takes(mark.x[k]) || !y.takes(mark.low[k]) || !y.takes(mark.high[k])) continue;
     there += fmt::format("{}{:.1f} {:.1f}", there.empty() ? "M" : "L", x(mark.x[k]), y(mark.high[k]));
-    back = fmt::format("L{:.1f} {:.1f}", x(mark.x[k]), y(mark.low[k])) + back;
+    back.insert(0, fmt::format("L{:.1f} {:.1f}", x(mark.x[k]), y(mark.low[k])));
   }
   if (!there.empty())
     out.add(R"(<path d="{}{}Z" fill="{}" fill-opacity="{:.2f}"/>)", there, back, xml_escaped(mark.colour),
