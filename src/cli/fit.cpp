@@ -48,7 +48,7 @@ void add_method_options(CLI::App& c, FitOptions& o) {
   c.add_option(
        "--max-subsample-size", o.max_subsample_size,
        "mlo-adaptive, penalty, difference, austerity, barker: most rows of a step. Default: 5 % of the "
-       "rows; austerity and barker all")
+       "rows; austerity, barker and penalty all")
       ->check(integer())
       ->group("Method");
   c.add_option("--delta", o.delta,

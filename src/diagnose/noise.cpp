@@ -27,8 +27,15 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
                                                           sorted.front(), sorted.back(), report.median_ratio);
   if (effect == NoiseEffect::corrected && noise_sd < 1) {
     report.verdict = NoiseReport::Verdict::harmless;
+    report.words = fmt::format("{}, which the method allows for. The draws' spread is {} the Laplace fit's.",
+                               noise, factor);
+  } else if (effect == NoiseEffect::corrected) {
+    report.verdict = NoiseReport::Verdict::inflated;
     report.words = fmt::format(
-        "{}, which the method allows for. The draws' spread is {} the Laplace fit's.", noise, factor);
+        "{}: more than the method can allow for, so that the chain hardly moves. The draws' spread is {} the "
+        "Laplace fit's; read more rows a step (--max-subsample-size), or use --estimator control-variates or "
+        "--method auto.",
+        noise, factor);
   } else if (effect == NoiseEffect::tested) {
     // The noise of a decision that stopped early is large because it could be: it says nothing.
     constexpr double tolerated = 0.1;

@@ -48,8 +48,9 @@ SubsampleSizes subsample_sizes(const FitOptions& options, const std::string& met
   } else if (parts->rule == Rule::adaptive) {
     size = std::max<std::int64_t>(n / 1000, 100);
   } else if (parts->rule == Rule::penalty) {
-    if (parts->estimator == "control-variates") size = 20;
-    most = std::max<std::int64_t>(most, 1000);
+    const bool variates = parts->estimator == "control-variates";
+    if (variates) size = 20;
+    most = variates ? std::max<std::int64_t>(most, 1000) : n;  // plain terms need about n for a noise of 1
     least = 2;
   } else if (parts->rule != Rule::fixed) {
     size = parts->rule == Rule::austerity ? 500 : 100;

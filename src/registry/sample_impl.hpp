@@ -316,8 +316,9 @@ class Sampler {
     outcome_.passes += shards.passes();
     outcome_.promise = Promise::approximate;
     outcome_.warnings.insert(outcome_.warnings.end(), shards.warnings().begin(), shards.warnings().end());
-    note(fmt::format("{} shards of {} rows or one more, each with the prior to the power 1/{}", shards.size(),
-                     model_.rows() / shards.size(), shards.size()));
+    note(fmt::format("{} shards of {} rows{}, each with the prior to the power 1/{}", shards.size(),
+                     model_.rows() / shards.size(), model_.rows() % shards.size() == 0 ? "" : " or one more",
+                     shards.size()));
     if (outcome_.method == "consensus") {
       const ConsensusOptions consensus{.warmup = job_.chain.warmup};
       run_chains_of([&](ThreadPool& pool) { return ConsensusKernel<M>(shards, consensus, pool); });

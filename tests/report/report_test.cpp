@@ -65,6 +65,12 @@ TEST(NoiseReport, SaysInWordsHowFarTheSpreadCanBeTrusted) {
   EXPECT_EQ(noise_report(0, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::none);
   EXPECT_EQ(noise_report(0.05, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::harmless);
   EXPECT_EQ(noise_report(1, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::inflated);
+  // What a method allows for, or decides in spite of, is judged by its own measure.
+  EXPECT_EQ(noise_report(0.8, p, {0.5, 0.001}, NoiseEffect::corrected).verdict,
+            NoiseReport::Verdict::harmless);
+  EXPECT_EQ(noise_report(3, p, {0.5, 0.001}, NoiseEffect::corrected).verdict, NoiseReport::Verdict::inflated);
+  EXPECT_EQ(noise_report(9, p, {0.5, 0.001}, NoiseEffect::tested).verdict, NoiseReport::Verdict::harmless);
+  EXPECT_EQ(noise_report(9, p, {0.4, 0.0008}, NoiseEffect::tested).verdict, NoiseReport::Verdict::inflated);
   const NoiseReport far = noise_report(20, p, {0.1, 0.0005});
   EXPECT_EQ(far.verdict, NoiseReport::Verdict::not_the_posterior);
   EXPECT_DOUBLE_EQ(far.sd_ratio[0], 5);
