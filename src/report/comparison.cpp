@@ -43,20 +43,24 @@ constexpr std::array<std::pair<const char*, double MethodResult::*>, 13> figures
 }  // namespace
 
 void compare_with(const std::vector<ParameterSummary>& posterior, MethodResult& result) {
+  // NaN is worse than any number, and stays.
+  const auto worse = [](double found, double so_far) { return !std::isnan(so_far) && !(found <= so_far); };
   std::vector<double> ratios;
   result.mean_error = -1;
-  result.ess = std::numeric_limits<double>::infinity();
+  result.rhat = -1;
+  double least = -std::numeric_limits<double>::infinity();  // minus the ESS
   for (std::size_t j = 0; j < posterior.size(); ++j) {
     const ParameterSummary &found = result.parameters[j], &truth = posterior[j];
     ratios.push_back(found.sd / truth.sd);
     const double error = std::abs(found.mean - truth.mean) / truth.sd;
-    if (!(error <= result.mean_error)) {  // NaN is the worst
+    if (worse(error, result.mean_error)) {
       result.mean_error = error;
       result.mean_error_mcse = std::hypot(found.mcse_mean, truth.mcse_mean) / truth.sd;
     }
-    if (!(found.ess_bulk >= result.ess)) result.ess = found.ess_bulk;
-    if (j == 0 || !(found.rhat <= result.rhat)) result.rhat = found.rhat;
+    if (worse(-found.ess_bulk, least)) least = -found.ess_bulk;
+    if (worse(found.rhat, result.rhat)) result.rhat = found.rhat;
   }
+  result.ess = -least;
   std::sort(ratios.begin(), ratios.end());
   result.sd_ratio_low = ratios.front();
   result.sd_ratio = quantile(ratios, 0.5);

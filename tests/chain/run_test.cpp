@@ -123,6 +123,23 @@ TEST_F(Chains, AnErrorInOneChainStopsTheOthersAndIsReported) {
   EXPECT_LT(records[0].size(), 1'000'000U);
 }
 
+// Of chains that would take for ever: the last one is stopped once it has draws, and then all have some.
+TEST_F(Chains, TakeTurnsWhereThereAreMoreOfThemThanThreads) {
+  RunControl control(3);
+  std::vector<ChainRecord> records;
+  CheckpointOptions checkpoint;
+  checkpoint.every = std::chrono::milliseconds(0);
+  checkpoint.save = [&](std::size_t chain, const ChainRecord& record) {
+    if (chain == 2 && record.size() > 0) control.stop = true;
+  };
+  const RandomWalkProposal proposal(0.02 * Eigen::Matrix3d::Identity());
+  run_chains(
+      model_, 1, {.seed = 1, .chains = 3, .warmup = 10, .draws = 1'000'000'000}, records, control, checkpoint,
+      [&](ThreadPool& pool) { return FullKernel(model_, proposal, pool); },
+      [&](std::size_t) { return mode_.theta; });
+  for (const ChainRecord& record : records) EXPECT_GT(record.size(), 0U);
+}
+
 TEST(Checkpoint, RefusesDamageAndOtherRuns) {
   const auto file =
       (std::filesystem::temp_directory_path() / ("mlo-checkpoint-test-" + std::to_string(::getpid())))

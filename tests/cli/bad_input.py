@@ -11,6 +11,12 @@ USAGE, DATA, MODEL = 2, 3, 4
 SHORT = ("--chains", "1", "--warmup", "20", "--draws", "20", "--seed", "1")
 
 
+# What options are for, in the words of the messages.
+SUBSAMPLED = "methods that read some of the rows"
+GROWING = "mlo-adaptive, austerity, barker, penalty and difference"
+TESTING = "mlo-adaptive, austerity and confidence"
+
+
 class BadInputTest(CommandTest):
     def refused(self, code, message, *args):
         """With --quiet, standard error holds the message and nothing else."""
@@ -289,10 +295,12 @@ class Options(BadInputTest):
                              formula="y ~ 0 + x1")
 
     def test_subsampling_options_have_no_meaning_for_full(self):
-        for option, value in (("--subsample-size", "10"), ("--weights", "mlo"), ("--weights-at", "map"),
-                              ("--uniform-share", "0.1"), ("--replacement", "no"), ("--max-subsample-size", "10"),
-                              ("--delta", "0.1")):
-            self.refused_options(f"{option} has no meaning with --method full", option, value, "--method", "full")
+        for option, value, whose in (("--subsample-size", "10", SUBSAMPLED), ("--weights", "mlo", SUBSAMPLED),
+                                     ("--weights-at", "map", SUBSAMPLED), ("--uniform-share", "0.1", SUBSAMPLED),
+                                     ("--replacement", "no", SUBSAMPLED), ("--max-subsample-size", "10", GROWING),
+                                     ("--delta", "0.1", TESTING)):
+            self.refused_options(f"{option} has no meaning with --method full; it is for {whose}", option, value,
+                                 "--method", "full")
 
     def test_options_of_exact_belong_to_it(self):
         for option, value in (("--thinning", "balanced"), ("--order", "3")):
@@ -309,8 +317,8 @@ class Options(BadInputTest):
                              "posterior's shape from the start; use laplace or random-walk, or --method full",
                              "--proposal", "adaptive", "--method", "exact")
         for method in ("exact", "auto"):
-            self.refused_options(f"--subsample-size has no meaning with --method {method}", "--subsample-size", "10",
-                                 "--method", method)
+            self.refused_options(f"--subsample-size has no meaning with --method {method}; it is for {SUBSAMPLED}",
+                                 "--subsample-size", "10", "--method", method)
 
     def test_exact_needs_a_known_second_parameter(self):
         for family, option in (("student", "--known-sigma"), ("negative-binomial", "--size")):
@@ -356,14 +364,14 @@ class Options(BadInputTest):
         for options in (("--weights", "mlo"), ("--replacement", "yes")):
             self.refused_options("--method confidence needs uniform weights without replacement: its bounds are for rows "
                                  "drawn so (Serfling's inequality)", *options, "--method", "confidence")
-        self.refused_options("--max-subsample-size has no meaning with --method confidence", "--max-subsample-size", "20",
-                             "--method", "confidence")
+        self.refused_options(f"--max-subsample-size has no meaning with --method confidence; it is for {GROWING}",
+                             "--max-subsample-size", "20", "--method", "confidence")
 
     def test_options_of_the_adaptive_size_have_no_meaning_for_a_fixed_size(self):
         for method in ("mlo", "uniform"):
-            self.refused_options(f"--delta has no meaning with --method {method}", "--delta", "0.1",
+            self.refused_options(f"--delta has no meaning with --method {method}; it is for {TESTING}", "--delta", "0.1",
                                  "--method", method)
-            self.refused_options(f"--max-subsample-size has no meaning with --method {method}",
+            self.refused_options(f"--max-subsample-size has no meaning with --method {method}; it is for {GROWING}",
                                  "--max-subsample-size", "20", "--method", method)
 
     def test_uniform_weights_take_no_other_weights(self):
@@ -443,7 +451,8 @@ class Options(BadInputTest):
         for option, words in (
                 ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
                              "negative-binomial"),
-                ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive"), ("--scale", "none, sd, standard"),
+                ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, confidence, "
+                             "barker, penalty, block, consensus, weierstrass"), ("--scale", "none, sd, standard"),
                 ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive"),
                 ("--start", "laplace, mode")):
             self.refused_options(f'{option} must be one of {words} (got "foo")', option, "foo")

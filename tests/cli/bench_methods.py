@@ -20,7 +20,7 @@ class BenchMethods(CommandTest):
     def test_table_csv_json_and_plot_agree(self):
         result = self.good(*self.base, "--methods", "exact,full,mlo:subsample-size=20", "--out", "bench")
         self.assertEqual(self.files("bench"), ["methods.csv", "methods.json", "methods.svg", "methods.txt"])
-        self.assertEqual(self.read("bench", "methods.txt"), result.stdout)
+        self.assertEqual(self.read("bench", "methods.txt").decode(), result.stdout)
         with open(self.path("bench", "methods.csv"), encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         names = ["exact", "full", "mlo:subsample-size=20"]
@@ -69,7 +69,7 @@ class BenchMethods(CommandTest):
         self.refused(2, '--subsample-size must be a whole number (got "x")', *self.base, "--methods",
                      "mlo:subsample-size=x")
         self.refused(2, 'got "fill"', *self.base, "--methods", "fill")
-        self.refused(2, "--seconds must be positive (got 0)", *self.base, "--seconds", "0")
+        self.refused(2, "--seconds must be positive (got 0)", "bench-methods", "data.csv", "y ~ x1", "--seconds", "0")
         self.refused(2, "DATA and FORMULA are required", "bench-methods", "data.csv")
         self.refused(3, "missing.csv", "bench-methods", "missing.csv", "y ~ x1")
         self.write("file", "")
