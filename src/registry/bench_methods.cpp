@@ -163,14 +163,17 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
       options.fit.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
                                : static_cast<unsigned>(options.fit.threads),
       options.fit.threads == 1 ? "" : "s"));
+  out.notes.push_back(options.fit.formula);
   out.notes.push_back(fmt::format("seed {}", *options.fit.seed));
   const auto show = [&](const std::string& method, std::size_t index) {
     if (watcher.method) watcher.method(method, index, options.methods.size());
   };
   show("the posterior", 0);
   out.posterior = reference(options, table, watcher.interrupt, out).parameters;
-  out.title = fmt::format("{} model {}, {} rows, {} parameter{}", options.fit.family, options.fit.formula,
-                          table.rows, out.posterior.size(), out.posterior.size() == 1 ? "" : "s");
+  const std::string response = options.fit.formula.substr(
+      0, options.fit.formula.find_last_not_of(" ~", options.fit.formula.find('~')) + 1);
+  out.title = fmt::format("{} model of {}, {} rows, {} parameter{}", options.fit.family, response, table.rows,
+                          out.posterior.size(), out.posterior.size() == 1 ? "" : "s");
   for (std::size_t k = 0; k < options.methods.size(); ++k) {
     if (set(watcher.interrupt)) break;
     show(options.methods[k], k + 1);

@@ -79,8 +79,8 @@ std::string as_table(const Comparison& c) {
     rows.push_back({m.name, promise_name(m.promise), fmt::format("{:.2f}", m.setup_seconds),
                     fmt::format("{:.2f}", m.sample_seconds), short_count(m.rows_per_step),
                     short_count(m.ess_per_second), short_count(m.ess_per_million_rows),
-                    fmt::format("{:.3g}", m.sd_ratio), fmt::format("{:.3g}", m.sd_ratio_low),
-                    fmt::format("{:.3g}", m.sd_ratio_high), fmt::format("{:.2g}", m.mean_error),
+                    fmt::format("{:#.3g}", m.sd_ratio), fmt::format("{:#.3g}", m.sd_ratio_low),
+                    fmt::format("{:#.3g}", m.sd_ratio_high), fmt::format("{:.2g}", m.mean_error),
                     fmt::format("{:.1g}", m.mean_error_mcse), fmt::format("{:.3f}", m.rhat)});
   }
   out += text_table(rows);
