@@ -112,37 +112,64 @@ std::string as_csv(const Comparison& c) {
   return out;
 }
 
+// A line for each method: its name, its effective draws a second, and the spread of its draws.
 std::string as_svg(const Comparison& c) {
-  Plot plot;
-  plot.title = c.title;
-  plot.width = 760;
-  plot.height = 480;
-  plot.x = {.label = "effective draws a second (slowest parameter)", .log = true};
-  plot.y = {.label = "sd of the draws / posterior sd", .log = true};
-  plot.marks.push_back({.kind = Mark::Kind::horizontal,
-                        .label = "the posterior",
-                        .colour = "#57606a",
-                        .y = {1},
-                        .dashed = true});
-  const std::array<std::pair<Promise, const char*>, 3> groups{
+  std::vector<const MethodResult*> shown;
+  for (const MethodResult& m : c.methods)
+    if (m.failure.empty() && m.ess_per_second > 0) shown.push_back(&m);
+  const double height = 70 + 22 * static_cast<double>(shown.size());
+  const Axis lines{
+      .low = -static_cast<double>(shown.size()) - 0.5, .high = 0.5, .ticks = {1e9}, .numbers = false};
+  Plot names{.title = "method",
+             .x = {.label = "green: exact; brown: bounded error; red: approximate",
+                   .low = 0,
+                   .high = 1,
+                   .ticks = {1e9},
+                   .numbers = false},
+             .y = lines,
+             .width = 480,
+             .height = height};
+  Plot speed{.title = "effective draws a second",
+             .x = {.label = "of the slowest parameter", .log = true},
+             .y = lines,
+             .width = 420,
+             .height = height};
+  Plot spread{.title = "sd of the draws / posterior sd",
+              .x = {.label = "median of the parameters, least and most", .log = true},
+              .y = lines,
+              .width = 360,
+              .height = height};
+  spread.marks.push_back({.kind = Mark::Kind::vertical, .colour = "#57606a", .x = {1}, .dashed = true});
+  constexpr std::array<std::pair<Promise, const char*>, 3> colours{
       {{Promise::exact, "#1a7f37"}, {Promise::bounded_error, "#9a6700"}, {Promise::approximate, "#cf222e"}}};
-  for (const auto& [promise, colour] : groups) {
-    Mark mark{.kind = Mark::Kind::points, .label = promise_name(promise), .colour = colour};
-    for (const MethodResult& m : c.methods) {
-      if (!m.failure.empty() || m.promise != promise || !(m.ess_per_second > 0)) continue;
-      mark.x.push_back(m.ess_per_second);
-      mark.y.push_back(m.sd_ratio);
-      mark.low.push_back(m.sd_ratio_low);
-      mark.high.push_back(m.sd_ratio_high);
-      mark.names.push_back(m.name);
+  for (const auto& [promise, colour] : colours) {
+    Mark name{.kind = Mark::Kind::points, .colour = "none"};
+    Mark draws{.kind = Mark::Kind::points, .colour = colour};
+    Mark median{.kind = Mark::Kind::points, .colour = colour};
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+      const MethodResult& m = *shown[k];
+      if (m.promise != promise) continue;
+      const double y = -static_cast<double>(k);
+      name.x.push_back(0);
+      name.y.push_back(y - 0.4);  // names are written above their points
+      name.names.push_back(m.name);
+      draws.x.push_back(m.ess_per_second);
+      draws.y.push_back(y);
+      median.x.push_back(m.sd_ratio);
+      median.y.push_back(y);
+      spread.marks.push_back({.colour = colour, .x = {m.sd_ratio_low, m.sd_ratio_high}, .y = {y, y}});
     }
-    if (!mark.x.empty()) plot.marks.push_back(std::move(mark));
+    if (draws.x.empty()) continue;
+    names.marks.push_back(std::move(name));
+    speed.marks.push_back(std::move(draws));
+    spread.marks.push_back(std::move(median));
   }
   return as_svg(Sheet{.title = "Methods compared: " + c.title,
                       .description =
-                          "Each method's effective draws a second against the spread of its draws, as a "
+                          "For each method its effective draws a second and the spread of its draws, as a "
                           "ratio to the posterior's.",
-                      .plots = {plot}});
+                      .plots = {std::move(names), std::move(speed), std::move(spread)},
+                      .columns = 3});
 }
 
 }  // namespace mlo

@@ -47,7 +47,7 @@ void compare_with(const std::vector<ParameterSummary>& posterior, MethodResult& 
 [[nodiscard]] std::string as_table(const Comparison& comparison);
 [[nodiscard]] std::string as_csv(const Comparison& comparison);
 [[nodiscard]] std::string as_json(const Comparison& comparison);
-// Effective draws a second against the spread of the draws: good methods are to the right, on the line at 1.
+// A plot: each method's effective draws a second, and the spread of its draws.
 [[nodiscard]] std::string as_svg(const Comparison& comparison);
 
 }  // namespace mlo
