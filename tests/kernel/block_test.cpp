@@ -19,21 +19,12 @@ namespace mlo {
 namespace {
 
 using testing::BatchMean;
-using testing::design_of;
 using testing::expect_moments;
 using testing::integrate;
 using testing::Quadrature;
-using testing::regression_table;
+using testing::small_glm;
 
 static_assert(Kernel<BlockKernel<Glm<Logistic>, LaplaceProposal>>);
-
-template <class F>
-Glm<F> glm(std::size_t rows, double (*draw)(Stream&, double)) {
-  const Prior prior = Prior::normal(0, 2.5);
-  return {design_of(regression_table(rows, 0.3, {0.9}, 21, draw), "y ~ x1"),
-          F{},
-          {{prior, prior}, false, Prior::flat()}};
-}
 
 template <class M>
 struct Prepared {
@@ -58,7 +49,7 @@ Eigen::MatrixXd walk(const Laplace& fit) {
 
 template <class F>
 void expect_posterior(double (*draw)(Stream&, double), std::size_t rows) {
-  const auto model = glm<F>(rows, draw);
+  const auto model = small_glm<F>(rows, draw);
   const Quadrature q = integrate(model);
   const Prepared set(model);
   auto independent = set.kernel(LaplaceProposal(set.fit, {}), {});
@@ -157,7 +148,7 @@ double estimate(const K& kernel, std::size_t m, double n) {
 }
 
 TEST(Block, SuccessiveEstimatesAreCorrelatedByOneMinusOneOverG) {
-  const auto model = glm<Logistic>(2000, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(2000, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 40, blocks = 10, steps = 20'000;
   auto kernel = set.kernel(Stay{}, {.subsample_size = m, .blocks = blocks});
@@ -186,7 +177,7 @@ TEST(Block, SuccessiveEstimatesAreCorrelatedByOneMinusOneOverG) {
 
 // lhat(theta', u') - lhat(theta, u) about its expectation, over many subsamples and one move.
 TEST(Block, TheNoiseItReportsIsThatOfTheLogRatioForAMove) {
-  const auto model = glm<Logistic>(2000, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(2000, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 40;
   struct Jump : Stay {
@@ -215,7 +206,7 @@ TEST(Block, TheNoiseItReportsIsThatOfTheLogRatioForAMove) {
 
 // The remainders it keeps are those of the rows it keeps, at theta, whether a step was accepted or refused.
 TEST(Block, RefusedStepsPutTheBlockBack) {
-  const auto model = glm<Logistic>(500, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(500, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 12;
   auto kernel = set.kernel(RandomWalkProposal(walk(set.fit)), {.subsample_size = m, .blocks = 4});
@@ -247,7 +238,7 @@ TEST(Block, RefusedStepsPutTheBlockBack) {
 }
 
 TEST(Block, ResumesBitForBit) {
-  const auto model = glm<Logistic>(500, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(500, testing::draw_logistic);
   const Prepared set(model);
   const auto make = [&] {
     return set.kernel(AdaptiveProposal(walk(set.fit), 1.7), {.subsample_size = 300, .blocks = 7});
@@ -323,7 +314,7 @@ TEST(Block, RefusesAndCountsPointsWithoutADensityAndLeavesThemWhenItStartsThere)
 }
 
 TEST(Block, SaysWhatIsWrongWithItsSizes) {
-  const auto model = glm<Logistic>(50, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(50, testing::draw_logistic);
   const Prepared set(model);
   const LaplaceProposal proposal(set.fit, {});
   EXPECT_THROW((void)set.kernel(proposal, {.subsample_size = 1, .blocks = 1}), UsageError);

@@ -28,15 +28,9 @@ using testing::expect_moments;
 using testing::integrate;
 using testing::Quadrature;
 using testing::regression_table;
+using testing::small_glm;
 
 static_assert(Estimator<PlainDifference<Glm<Logistic>>> && Estimator<ControlVariates<Glm<Logistic>>>);
-
-template <class F>
-Glm<F> glm(std::size_t rows, double (*draw)(Stream&, double), const Prior& prior = Prior::normal(0, 2.5)) {
-  return {design_of(regression_table(rows, 0.3, {0.9}, 21, draw), "y ~ x1"),
-          F{},
-          {{prior, prior}, false, Prior::flat()}};
-}
 
 // What every chain of the method shares.
 template <class M>
@@ -59,7 +53,7 @@ struct Prepared {
 // E of the estimate over one row drawn from eta is exact; its variance is (sum r_i^2 / eta_i - (sum r_i)^2) /
 // r. Both worked out here from all rows; the draws of the row source must have them.
 TEST(ControlVariates, AreUnbiasedWithTheVarianceOfTheRemainders) {
-  const auto model = glm<Poisson>(3000, testing::draw_poisson);
+  const auto model = small_glm<Poisson>(3000, testing::draw_poisson);
   Prepared set(model);
   const Params centre = params(set.mode.evaluated_at);
   const Eigen::VectorXd from = probe(centre, set.fit.cholesky, 10, 1.4),
@@ -102,7 +96,7 @@ TEST(ControlVariates, AreUnbiasedWithTheVarianceOfTheRemainders) {
 
 // The same rows, with and without control variates: the variance of D_i against that of r_i, from all rows.
 TEST(ControlVariates, LeaveLittleOfTheVarianceOfTheDifferences) {
-  const auto model = glm<Logistic>(10'000, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(10'000, testing::draw_logistic);
   Prepared set(model);
   PlainDifference plain(model);
   const Params centre = params(set.mode.evaluated_at);
@@ -141,17 +135,17 @@ void expect_law(const M& model, const Eigen::VectorXd& mean, const Eigen::Matrix
 }
 
 TEST(Difference, LogisticMatchesQuadrature) {
-  const auto model = glm<Logistic>(300, testing::draw_logistic, Prior::normal(0.5, 1.5));
+  const auto model = small_glm<Logistic>(300, testing::draw_logistic, Prior::normal(0.5, 1.5));
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "logistic");
 }
 TEST(Difference, LogisticWithStudentPriorMatchesQuadrature) {
-  const auto model = glm<Logistic>(300, testing::draw_logistic, Prior::student_t(3, 1, 0.3));
+  const auto model = small_glm<Logistic>(300, testing::draw_logistic, Prior::student_t(3, 1, 0.3));
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "logistic, Student's t prior");
 }
 TEST(Difference, PoissonMatchesQuadrature) {
-  const auto model = glm<Poisson>(300, testing::draw_poisson, Prior::cauchy(0, 1));
+  const auto model = small_glm<Poisson>(300, testing::draw_poisson, Prior::cauchy(0, 1));
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "poisson");
 }
@@ -201,7 +195,7 @@ TEST(Difference, AUserWrittenModelMatchesQuadrature) {
 }
 
 TEST(Difference, KeepsItsNoiseBelowTheTargetWithFewRows) {
-  const auto model = glm<Logistic>(20'000, testing::draw_logistic);
+  const auto model = small_glm<Logistic>(20'000, testing::draw_logistic);
   const Prepared set(model);
   auto kernel = set.kernel(LaplaceProposal(set.fit, {}), PenaltySize(model.rows(), {}));
   double noise = 0, rows = 0, accepted = 0;

@@ -14,7 +14,9 @@
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/kernel.hpp"
 #include "mlo/kernel/proposal.hpp"
+#include "mlo/model/glm.hpp"
 #include "mlo/model/mode.hpp"
+#include "support/designs.hpp"
 
 namespace mlo::testing {
 
@@ -101,6 +103,15 @@ Quadrature integrate(const M& model) {
   q.mean /= total;
   q.covariance = second / total - q.mean * q.mean.transpose();
   return q;
+}
+
+// y ~ x1 with a slope of 0.9: the small model of many law tests.
+template <class F>
+Glm<F> small_glm(std::size_t rows, double (*draw)(Stream&, double),
+                 const Prior& prior = Prior::normal(0, 2.5)) {
+  return {design_of(regression_table(rows, 0.3, {0.9}, 21, draw), "y ~ x1"),
+          F{},
+          {{prior, prior}, false, Prior::flat()}};
 }
 
 }  // namespace mlo::testing
