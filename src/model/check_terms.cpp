@@ -27,16 +27,20 @@ std::string name_of(const std::vector<std::string>& names, Eigen::Index j) {
   return k < names.size() ? names[k] : fmt::format("parameter {}", k + 1);
 }
 
+// A NaN has a sign, which depends on the compiler.
+std::string number(double x) { return std::isnan(x) ? "nan" : fmt::format("{}", x); }
+
 // What is not finite, first of all. The parameter is not named: a NaN of one derivative spreads to all of
 // them.
 std::string culprit(const Derivatives& d) {
-  if (!std::isfinite(d.value)) return fmt::format("the log density is {}", d.value);
+  if (!std::isfinite(d.value)) return "the log density is " + number(d.value);
   for (const double slope : d.gradient)
     if (!std::isfinite(slope))
-      return fmt::format("the log density is {}, but its derivative is {}", d.value, slope);
+      return fmt::format("the log density is {}, but its derivative is {}", d.value, number(slope));
   for (const double curvature : d.information.reshaped())
     if (!std::isfinite(curvature))
-      return fmt::format("the log density is {}, but its second derivative is {}", d.value, -curvature);
+      return fmt::format("the log density is {}, but its second derivative is {}", d.value,
+                         number(-curvature));
   return "nothing";
 }
 
