@@ -16,6 +16,8 @@ namespace {
 // Rows at a time: eta, y and a few derivatives of a block stay in the first-level cache with the rows
 // themselves.
 constexpr std::size_t block_rows = 256;
+// Random rows at a time: while one block goes through the family, the next one's rows are on their way.
+constexpr std::size_t pair_rows = 64;
 // Coefficients are copied beside zeros for the SIMD loads; larger designs use the heap.
 constexpr std::size_t stack_dim = 256;
 
@@ -93,19 +95,19 @@ void Glm<F>::log_likelihoods(Params theta, Rows rows, std::span<double> terms) c
 
 template <Family F>
 void Glm<F>::prefetch(std::span<const RowId> ids) const noexcept {
-  linear::prefetch(view(design_), ids.data(), ids.size());
+  linear::prefetch(view(design_), ids);
 }
 
 template <Family F>
 void Glm<F>::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                         std::span<double> differences) const noexcept {
   const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);
-  std::array<double, block_rows> from_eta, to_eta, y, from_terms;
-  for (std::size_t first = 0; first < ids.size(); first += block_rows) {
-    const std::size_t count = std::min(block_rows, ids.size() - first);
+  std::array<double, pair_rows> from_eta, to_eta, y, from_terms;
+  for (std::size_t first = 0; first < ids.size(); first += pair_rows) {
+    const std::size_t count = std::min(pair_rows, ids.size() - first);
     const RowId* part = ids.data() + first;
-    linear::predictor_pairs(view(design_), part, count, from_beta.data(), to_beta.data(), from_eta.data(),
-                            to_eta.data());
+    linear::predictor_pairs(view(design_), ids.subspan(first), count, from_beta.data(), to_beta.data(),
+                            from_eta.data(), to_eta.data());
     for (std::size_t k = 0; k < count; ++k) y[k] = design_.y(part[k]);
     if (design_.has_offset)
       for (std::size_t k = 0; k < count; ++k) {
@@ -161,8 +163,8 @@ void Glm<F>::log_likelihood_remainders(Params centre, Params from, Params to, st
   for (std::size_t first = 0; first < ids.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, ids.size() - first);
     const RowId* part = ids.data() + first;
-    linear::predictor_pairs(view(design_), part, count, from_beta.data(), to_beta.data(), from_eta.data(),
-                            to_eta.data());
+    linear::predictor_pairs(view(design_), ids.subspan(first), count, from_beta.data(), to_beta.data(),
+                            from_eta.data(), to_eta.data());
     linear::predictors(view(design_), part, count, beta.data(), eta.data());
     for (std::size_t k = 0; k < count; ++k) {
       y[k] = design_.y(part[k]);

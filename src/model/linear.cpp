@@ -12,8 +12,6 @@
 #define MLO_MODEL_LINEAR_PREFETCH
 namespace mlo::linear {
 
-// A random row is one to three cache lines from memory. Asking for it 16 rows ahead hides most of the wait.
-constexpr std::size_t ahead = 16;
 inline void prefetch_row(RowStoreView x, std::uint32_t id) {
   constexpr std::uintptr_t line = 64;
   const auto row = reinterpret_cast<std::uintptr_t>(x.data + id * x.stride);
@@ -114,12 +112,11 @@ void PredictorsGather(RowStoreView x, const std::uint32_t* ids, std::size_t coun
   }
 }
 
-void PredictorPairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
-                    const double* beta_b, double* eta_a, double* eta_b) {
-  for (std::size_t k = 0; k < count && k < ahead; ++k) prefetch_row(x, ids[k]);
+void PredictorPairs(RowStoreView x, std::span<const std::uint32_t> ids, std::size_t count,
+                    const double* beta_a, const double* beta_b, double* eta_a, double* eta_b) {
   for (std::size_t k = 0; k < count; k += 2) {
     const std::size_t second = k + 1 < count ? k + 1 : k;
-    for (std::size_t m = k + ahead; m < count && m < k + ahead + 2; ++m) prefetch_row(x, ids[m]);
+    for (std::size_t m = k + ahead; m < ids.size() && m < k + ahead + 2; ++m) prefetch_row(x, ids[m]);
     const double* const rows[2] = {x.data + ids[k] * x.stride, x.data + ids[second] * x.stride};
     double out[4];
     dot2x2(rows, beta_a, beta_b, x.dim, out);
@@ -199,8 +196,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mlo::linear {
 
-void prefetch(RowStoreView x, const std::uint32_t* ids, std::size_t count) noexcept {
-  for (std::size_t k = 0; k < count; ++k) prefetch_row(x, ids[k]);
+void prefetch(RowStoreView x, std::span<const std::uint32_t> ids) noexcept {
+  for (std::size_t k = 0; k < ids.size() && k < ahead; ++k) prefetch_row(x, ids[k]);
 }
 
 HWY_EXPORT(PredictorsRange);
@@ -216,8 +213,8 @@ void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, con
                 double* eta) noexcept {
   HWY_DYNAMIC_DISPATCH(PredictorsGather)(x, ids, count, beta, eta);
 }
-void predictor_pairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
-                     const double* beta_b, double* eta_a, double* eta_b) noexcept {
+void predictor_pairs(RowStoreView x, std::span<const std::uint32_t> ids, std::size_t count,
+                     const double* beta_a, const double* beta_b, double* eta_a, double* eta_b) noexcept {
   HWY_DYNAMIC_DISPATCH(PredictorPairs)(x, ids, count, beta_a, beta_b, eta_a, eta_b);
 }
 void add_moments(RowStoreView x, std::size_t first, std::size_t count, const double* u, const double* v,

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace mlo::linear {
 
@@ -23,16 +24,21 @@ inline constexpr std::size_t padding = 4;
 void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
+// A random row is one to three cache lines from memory. Asking for it so many rows ahead hides most of the
+// wait; a processor keeps some 20 lines under way, and more at once only make it stop.
+inline constexpr std::size_t ahead = 16;
+
 // The same for rows ids[0..count-1], with the rows prefetched ahead.
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
-// Asks for rows that will be needed soon.
-void prefetch(RowStoreView x, const std::uint32_t* ids, std::size_t count) noexcept;
+// Asks for the first `ahead` of these rows.
+void prefetch(RowStoreView x, std::span<const std::uint32_t> ids) noexcept;
 
-// Two predictors of the same rows, each row fetched once.
-void predictor_pairs(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta_a,
-                     const double* beta_b, double* eta_a, double* eta_b) noexcept;
+// Two predictors of the first `count` rows of ids, each row fetched once. Asks for the rows of ids that come
+// `ahead` later, beyond `count` too; the first ones should be on their way.
+void predictor_pairs(RowStoreView x, std::span<const std::uint32_t> ids, std::size_t count,
+                     const double* beta_a, const double* beta_b, double* eta_a, double* eta_b) noexcept;
 
 // gradient[j] += sum_k u[k] x_kj and, if information is not null, information[j * dim + m] += sum_k v[k] x_kj
 // x_km for m >= j (upper triangle), for rows first..first+count-1.

@@ -14,9 +14,9 @@
 
 namespace mlo {
 
-// Rows an estimator is shown at a time: few enough that they are still in the cache when they are read again
-// at another point.
-inline constexpr std::size_t row_batch = 256;
+// Rows an estimator is shown at a time: few enough that they are still in the second-level cache when they
+// are read again at another point, many enough that waiting for the first ones does not count.
+inline constexpr std::size_t row_batch = 1024;
 
 // Law: known(from, to) + the sum over all rows of terms(from, to) = sum_i l_i(to) - sum_i l_i(from). known()
 // may be minus infinity or NaN where the model has no finite density at `to`. At most row_batch rows a call.

@@ -76,21 +76,11 @@ class SubsampledKernel {
       const std::size_t count = std::min(row_batch, wanted);
       const std::span<RowId> ids(ids_.data(), count);
       const std::span<double> terms(terms_.data(), count);
-      draw(row_stream, ids);
+      source_.draw(row_stream, ids, {factors_.data(), count});
+      if constexpr (requires { model_->prefetch(ids); }) model_->prefetch(ids);
       estimator_.terms(theta, proposed_, ids, terms);
       for (std::size_t k = 0; k < count; ++k) terms[k] *= factors_[k];
       rule_.see(terms);
-    }
-  }
-
-  // In small pieces, each row asked for as soon as it is drawn: its way from memory then overlaps with the
-  // drawing of the others.
-  void draw(Stream& stream, std::span<RowId> ids) {
-    constexpr std::size_t piece = 64;
-    for (std::size_t first = 0; first < ids.size(); first += piece) {
-      const std::size_t count = std::min(piece, ids.size() - first);
-      source_.draw(stream, ids.subspan(first, count), {factors_.data() + first, count});
-      if constexpr (requires { model_->prefetch(ids); }) model_->prefetch(ids.subspan(first, count));
     }
   }
 

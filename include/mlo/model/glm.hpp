@@ -52,6 +52,7 @@ class Glm {
   [[nodiscard]] double log_prior(Params theta) const noexcept;
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;
   [[nodiscard]] double log_likelihood(Params theta, Rows rows) const noexcept;
+  // Asks for the first of these rows, which will be read soon; reading them asks for the others.
   void prefetch(std::span<const RowId> ids) const noexcept;
   void log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                   std::span<double> differences) const noexcept;
