@@ -18,6 +18,16 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
   std::vector<double> sorted = report.sd_ratio;
   std::sort(sorted.begin(), sorted.end());
   report.median_ratio = sorted.empty() ? std::nan("") : quantile(sorted, 0.5);
+  if (std::isnan(noise_sd)) {
+    report.verdict = NoiseReport::Verdict::not_the_posterior;
+    report.words = fmt::format(
+        "The noise of the log acceptance ratio cannot be measured from one row a step: nothing is known of "
+        "the law of these draws. Their spread is {:.2g} times that of the Laplace fit (median): read more "
+        "rows a "
+        "step (--subsample-size) or use --method auto.",
+        report.median_ratio);
+    return report;
+  }
   if (!(noise_sd > 0)) return report;
 
   const std::string noise =
@@ -61,9 +71,9 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
   } else {
     report.verdict = NoiseReport::Verdict::not_the_posterior;
     report.words = fmt::format(
-        "{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace fit. The means "
-        "are usable, "
-        "the intervals are not: use --method auto for intervals.",
+        "{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace fit. The "
+        "intervals are not usable, and the means may be off as well, by less than the spread: use --method "
+        "auto.",
         noise, factor);
   }
   return report;

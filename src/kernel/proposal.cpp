@@ -68,13 +68,44 @@ double RandomWalkProposal::propose(Stream& stream, Params theta, std::span<doubl
   return 0;
 }
 
+RunningMoments::RunningMoments(Eigen::Index dim)
+    : mean(VectorXd::Zero(dim)), scatter(MatrixXd::Zero(dim, dim)) {}
+
+void RunningMoments::add(Params theta) {
+  count += 1;
+  const VectorXd delta = mlo::vector(theta) - mean;
+  mean += delta / count;
+  scatter += delta * (mlo::vector(theta) - mean).transpose();
+}
+
+bool RunningMoments::due() const noexcept {
+  const double first = std::max(100.0, 10.0 * static_cast<double>(mean.size()));
+  constexpr double every = 25;
+  return count >= first && std::fmod(count, every) == 0;
+}
+
+void RunningMoments::save(std::vector<double>& out) const {
+  out.push_back(count);
+  out.insert(out.end(), mean.data(), mean.data() + mean.size());
+  out.insert(out.end(), scatter.data(), scatter.data() + scatter.size());
+}
+
+void RunningMoments::load(std::span<const double>& in) {
+  count = in[0];
+  in = in.subspan(1);
+  for (const std::span<double> part : {std::span(mean.data(), static_cast<std::size_t>(mean.size())),
+                                       std::span(scatter.data(), static_cast<std::size_t>(scatter.size()))}) {
+    std::copy_n(in.data(), part.size(), part.data());
+    in = in.subspan(part.size());
+  }
+}
+
 AdaptiveProposal::AdaptiveProposal(MatrixXd initial, double scale)
     : initial_(std::move(initial)),
       factor_(initial_),
       scale_(scale),
-      mean_(VectorXd::Zero(initial_.rows())),
-      noise_(initial_.cols()),
-      scatter_(MatrixXd::Zero(initial_.rows(), initial_.rows())) {}
+      past_(initial_.rows()),
+      noise_(initial_.cols()) {}
 
 double AdaptiveProposal::propose(Stream& stream, Params theta, std::span<double> out) {
   draw_normals(stream, noise_);
@@ -84,43 +115,30 @@ double AdaptiveProposal::propose(Stream& stream, Params theta, std::span<double>
 
 void AdaptiveProposal::adapt(Params theta) {
   if (frozen_) return;
-  count_ += 1;
-  const VectorXd delta = mlo::vector(theta) - mean_;
-  mean_ += delta / count_;
-  scatter_ += delta * (mlo::vector(theta) - mean_).transpose();
-  // A covariance of fewer points than this says little; a new factor every step would cost more than it
-  // brings.
-  const double first = std::max(100.0, 10.0 * static_cast<double>(mean_.size()));
-  constexpr double every = 25;
-  if (count_ >= first && std::fmod(count_, every) == 0) refactor();
+  past_.add(theta);
+  if (past_.due()) refactor();
 }
 
 void AdaptiveProposal::refactor() {
   constexpr double epsilon = 1e-6;  // keeps the covariance regular, as in Haario et al.
   const MatrixXd covariance =
-      scatter_ / (count_ - 1) + epsilon * initial_ * initial_.transpose() / (scale_ * scale_);
+      past_.scatter / (past_.count - 1) + epsilon * initial_ * initial_.transpose() / (scale_ * scale_);
   const Eigen::LLT<MatrixXd> chol(0.5 * (covariance + covariance.transpose()));
   if (chol.info() == Eigen::Success) factor_ = scale_ * MatrixXd(chol.matrixL());
 }
 
 void AdaptiveProposal::save(std::vector<double>& out) const {
   out.push_back(frozen_ ? 1 : 0);
-  out.push_back(count_);
-  out.insert(out.end(), mean_.data(), mean_.data() + mean_.size());
-  out.insert(out.end(), scatter_.data(), scatter_.data() + scatter_.size());
+  past_.save(out);
   out.insert(out.end(), factor_.data(), factor_.data() + factor_.size());
 }
 
 void AdaptiveProposal::load(std::span<const double> in) {
-  assert(in.size() == static_cast<std::size_t>(2 + mean_.size() + scatter_.size() + factor_.size()));
   frozen_ = in[0] != 0;
-  count_ = in[1];
-  const double* from = in.data() + 2;
-  for (auto* part : {mean_.data(), scatter_.data(), factor_.data()}) {
-    const auto size = part == mean_.data() ? mean_.size() : scatter_.size();
-    std::copy_n(from, size, part);
-    from += size;
-  }
+  in = in.subspan(1);
+  past_.load(in);
+  assert(in.size() == static_cast<std::size_t>(factor_.size()));
+  std::copy_n(in.data(), factor_.size(), factor_.data());
 }
 
 }  // namespace mlo

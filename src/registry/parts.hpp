@@ -14,6 +14,7 @@
 #include "mlo/kernel/confidence.hpp"
 #include "mlo/kernel/decision.hpp"
 #include "mlo/kernel/estimator.hpp"
+#include "mlo/kernel/mixed_proposal.hpp"
 #include "mlo/kernel/penalty.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/subsample/row_source.hpp"
@@ -42,7 +43,7 @@ class AnyProposal {
   }
 
  private:
-  std::variant<LaplaceProposal, RandomWalkProposal, AdaptiveProposal> proposal_;
+  std::variant<LaplaceProposal, MixedProposal, RandomWalkProposal, AdaptiveProposal> proposal_;
 };
 static_assert(Proposal<AnyProposal>);
 

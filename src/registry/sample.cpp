@@ -81,6 +81,12 @@ AnyProposal make_proposal(const Laplace& laplace, const Eigen::MatrixXd& user_ja
                           const FitOptions& options, const std::string& method,
                           std::vector<std::string>& notes) {
   const std::string kind = proposal_of(options, method);
+  const bool all_rows = method == "full" || method == "exact";
+  if (kind == "laplace" && all_rows && !options.proposal_scale) {
+    notes.emplace_back(
+        "proposal: laplace (draws from the Laplace fit, or from what warm-up learns; some random walks)");
+    return MixedProposal(laplace);
+  }
   if (kind == "laplace") {
     notes.emplace_back("proposal: laplace (pCN around the Laplace fit)");
     return LaplaceProposal(laplace, {.step = options.proposal_scale.value_or(1.0)});
@@ -184,16 +190,6 @@ ExactOptions exact_options(const FitOptions& options, const ChainOptions& chain)
         options.audit_every ? 1 / static_cast<double>(*options.audit_every) : std::min(1.0, 50 / steps);
   }
   return out;
-}
-
-Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
-                         std::size_t chain) {
-  if (options.start == "mode") return laplace.mode;
-  constexpr double overdispersion = 1.5;
-  Stream stream({.seed = seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
-  Eigen::VectorXd v(laplace.mode.size());
-  normals(stream, {v.data(), static_cast<std::size_t>(v.size())});
-  return laplace.from_white(overdispersion * v);
 }
 
 double step_nanoseconds(const Costs& c) noexcept {

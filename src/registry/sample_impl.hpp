@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/chain/start.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/block.hpp"
 #include "mlo/kernel/consensus.hpp"
@@ -56,11 +57,6 @@ struct SubsampleSizes {
 [[nodiscard]] BlockOptions block_options(const FitOptions& options, std::size_t rows);
 inline constexpr std::int64_t default_shards = 8;
 [[nodiscard]] ExactOptions exact_options(const FitOptions& options, const ChainOptions& chain);
-
-// Chains start from the Laplace fit, a little overdispersed so that R-hat has something to see; or at its
-// mode.
-[[nodiscard]] Eigen::VectorXd start_of(const Laplace& laplace, const FitOptions& options, std::uint64_t seed,
-                                       std::size_t chain);
 
 // What a step costs, roughly: `auto` chooses by it. Not by a clock, or the same options would not give the
 // same draws.
@@ -327,6 +323,11 @@ class Sampler {
       weierstrass.bandwidth = options_.bandwidth.value_or(weierstrass.bandwidth);
       note(fmt::format("bandwidth {}: the draws' variance is about {:.3g} times the posterior's",
                        weierstrass.bandwidth, 1 + weierstrass.bandwidth * weierstrass.bandwidth));
+      if (weierstrass.bandwidth > 0.5)
+        outcome_.warnings.push_back(fmt::format(
+            "a bandwidth of {} widens the draws' spread {:.3g} times: these intervals are not the "
+            "posterior's; use a smaller --bandwidth or --method auto",
+            weierstrass.bandwidth, std::hypot(1, weierstrass.bandwidth)));
       run_chains_of([&](ThreadPool& pool) { return WeierstrassKernel<M>(shards, weierstrass, pool); });
     }
   }
@@ -362,7 +363,11 @@ class Sampler {
     };
     try {
       run_chains(model_, job_.threads, job_.chain, records_, control, job_.checkpoint, make_kernel,
-                 [&](std::size_t chain) { return start_of(laplace_, options_, job_.chain.seed, chain); });
+                 [&](std::size_t chain) {
+                   return options_.start == "mode"
+                              ? laplace_.mode
+                              : overdispersed_start(model_, laplace_, job_.chain.seed, chain);
+                 });
     } catch (...) {
       finish();
       throw;

@@ -76,14 +76,14 @@ void expect_moments(K& kernel, const Eigen::VectorXd& start, const Eigen::Vector
   }
 }
 
-// Moments of a two-parameter posterior by the trapezoid rule on a wide grid: for a smooth density that
-// vanishes at the border its error falls faster than any power of the step.
+// Moments of a two-parameter posterior by the trapezoid rule on a grid of so many sds of its Laplace fit: for
+// a smooth density that vanishes at the border its error falls faster than any power of the step.
 struct Quadrature {
   Eigen::Vector2d mean = Eigen::Vector2d::Zero();
   Eigen::Matrix2d covariance = Eigen::Matrix2d::Zero();
 };
 template <class M>
-Quadrature integrate(const M& model) {
+Quadrature integrate(const M& model, double width = 9) {
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
   const Laplace laplace(mode.theta, mode.information);
@@ -91,8 +91,8 @@ Quadrature integrate(const M& model) {
   double total = 0;
   const double top = log_likelihood(model, pool, params(mode.theta)) + model.log_prior(params(mode.theta));
   Eigen::Matrix2d second = Eigen::Matrix2d::Zero();
-  for (double a = -9; a <= 9; a += 0.15)
-    for (double b = -9; b <= 9; b += 0.15) {
+  for (double a = -width; a <= width; a += 0.15)
+    for (double b = -width; b <= width; b += 0.15) {
       const Eigen::VectorXd theta = laplace.from_white(Eigen::Vector2d(a, b));
       const double density =
           std::exp(log_likelihood(model, pool, params(theta)) + model.log_prior(params(theta)) - top);

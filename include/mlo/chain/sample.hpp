@@ -13,8 +13,10 @@
 #include "mlo/base/errors.hpp"
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/chain/run.hpp"
+#include "mlo/chain/start.hpp"
 #include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/full.hpp"
+#include "mlo/kernel/mixed_proposal.hpp"
 #include "mlo/kernel/penalty.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/kernel/subsampled.hpp"
@@ -28,7 +30,7 @@ namespace mlo {
 struct SampleOptions {
   ChainOptions chain = {};
   std::size_t threads = 1;
-  LaplaceProposal::Options proposal = {};
+  LaplaceProposal::Options proposal = {};  // of sample_difference
 };
 
 // Of the method `difference`.
@@ -54,20 +56,13 @@ template <class M>
   return find_mode(model, pool);
 }
 
-// Chains start from the Laplace fit with 1.5 times its spread, so that R-hat has something to see.
 template <class M, class MakeKernel>
 [[nodiscard]] std::vector<ChainRecord> run_from(const M& model, const Laplace& fit,
                                                 const SampleOptions& options, const MakeKernel& make_kernel) {
   std::vector<ChainRecord> records;
   RunControl control(options.chain.chains);
   run_chains(model, options.threads, options.chain, records, control, {}, make_kernel,
-             [&](std::size_t chain) {
-               Stream stream(
-                   {.seed = options.chain.seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
-               Eigen::VectorXd v(fit.mode.size());
-               normals(stream, {v.data(), static_cast<std::size_t>(v.size())});
-               return fit.from_white(1.5 * v);
-             });
+             [&](std::size_t chain) { return overdispersed_start(model, fit, options.chain.seed, chain); });
   return records;
 }
 
@@ -81,7 +76,7 @@ requires TwiceDifferentiable<M> && NamedModel<M>
   Samples out;
   out.mode = detail::checked_mode(model, pool);
   const Laplace fit(out.mode.theta, out.mode.information);
-  const LaplaceProposal proposal(fit, options.proposal);
+  const MixedProposal proposal(fit);
   out.chains = detail::run_from(
       model, fit, options, [&](ThreadPool& rows_pool) { return FullKernel(model, proposal, rows_pool); });
   return out;

@@ -30,7 +30,7 @@ struct NoiseReport {
   std::string words;
 };
 
-// noise_sd = 0 means that all rows were read: nothing to report but the ratios.
+// noise_sd = 0 means that all rows were read: nothing to report but the ratios; NaN, that it is not known.
 [[nodiscard]] NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& parameters,
                                        std::vector<double> laplace_sd,
                                        NoiseEffect effect = NoiseEffect::widens);

@@ -80,6 +80,21 @@ class RandomWalkProposal {
 };
 static_assert(Proposal<RandomWalkProposal>);
 
+// Mean and scatter of a chain's past.
+struct RunningMoments {
+  double count = 0;
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd scatter;  // sum of squared deviations from the mean
+
+  explicit RunningMoments(Eigen::Index dim);
+  void add(Params theta);
+  // Whether to learn from it now: the covariance of few points says little, and a new factor every step would
+  // cost more than it brings.
+  [[nodiscard]] bool due() const noexcept;
+  void save(std::vector<double>& out) const;
+  void load(std::span<const double>& in);  // takes what it saved off the front
+};
+
 // A random walk whose covariance is learnt from the chain's own past (Haario, Saksman & Tamminen 2001):
 // C = scale^2 (Cov(theta_1..theta_t) + epsilon C0) after the first steps, C0 = F F' before. Learning ends
 // with freeze(), so that the draws that are kept come from one fixed kernel.
@@ -101,9 +116,8 @@ class AdaptiveProposal {
   Eigen::MatrixXd initial_, factor_;
   double scale_;
   bool frozen_ = false;
-  double count_ = 0;
-  Eigen::VectorXd mean_, noise_;
-  Eigen::MatrixXd scatter_;  // sum of squared deviations from the mean
+  RunningMoments past_;
+  Eigen::VectorXd noise_;
 };
 static_assert(Proposal<AdaptiveProposal>);
 

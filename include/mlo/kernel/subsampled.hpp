@@ -55,7 +55,9 @@ class SubsampledKernel {
       info.rows_read = seen.count;
       info.log_ratio = n * seen.mean() + rho;
       info.finite = std::isfinite(info.log_ratio);
-      info.noise_sd = n * std::sqrt(seen.variance_of_mean(n, with_replacement));
+      // One row of many says nothing of its own noise.
+      info.noise_sd = seen.count == 1 && n > 1 ? std::numeric_limits<double>::quiet_NaN()
+                                               : n * std::sqrt(seen.variance_of_mean(n, with_replacement));
       info.accepted = info.finite && rule_.accept();
       if (info.accepted) state.theta = vector(proposed_);
     }
