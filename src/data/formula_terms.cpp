@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "data/formula_syntax.hpp"
@@ -24,6 +26,19 @@ bool is_nesting(const Expression& e) {
   return e.kind == Kind::binary && (e.name == "/" || e.name.front() == '%');
 }
 bool is_switch(const Expression& e) { return e.kind == Kind::number && (e.number == 0 || e.number == 1); }
+
+// (x > 3 | z) is a logical or. (1 | g), which no one writes for one, is lme4's random effect, and (a | b) may
+// be.
+bool is_logical(const Expression& e) {
+  if (e.kind == Kind::group) return is_logical(e.arguments[0]);
+  if (e.kind == Kind::unary) return e.name == "!";
+  static constexpr std::array<std::string_view, 8> logicals{"==", "!=", "<", "<=", ">", ">=", "&", "|"};
+  return e.kind == Kind::binary && std::find(logicals.begin(), logicals.end(), e.name) != logicals.end();
+}
+bool is_random_effect(const Expression& e) {
+  return e.kind == Kind::binary && e.name == "|" && !is_logical(e.arguments[0]) &&
+         !is_logical(e.arguments[1]);
+}
 
 // Whether the inside of parentheses is terms; else it is arithmetic, as (x > 3) and (x/2) are.
 bool reads_as_terms(const Expression& e) {
@@ -84,6 +99,7 @@ TermReader::TermList TermReader::read(const Expression& e) {
       read_offset(e);
       return {};
     case Kind::group:
+      if (is_random_effect(e.arguments[0])) return read(e.arguments[0]);
       return reads_as_terms(e.arguments[0]) ? read(e.arguments[0]) : variable(e.arguments[0]);
     case Kind::unary:
       return e.name == "-" ? read_negative(e) : variable(e);
@@ -102,6 +118,12 @@ TermReader::TermList TermReader::read(const Expression& e) {
                  : fmt::format("'{}' is not supported between terms; write {}:{} for an interaction", e.name,
                                left, right));
       }
+      if (is_random_effect(e))
+        fail(formula_, e.position,
+             fmt::format(
+                 "random effects, as in (1 | group), are not supported; for \"one or the other\" write "
+                 "I({})",
+                 deparse(e)));
       return variable(e);  // a comparison or a logical
     case Kind::name:
     case Kind::text:

@@ -22,12 +22,13 @@ std::string name_of(const ModeProblem& problem, Index j) {
                                   : fmt::format("parameter {}", k + 1);
 }
 
-// The columns that carry a direction, largest share first, as words: "x1", "x2" and "x3".
-std::string columns_of(const ModeProblem& problem, const VectorXd& direction) {
+// The columns that carry a direction, largest share first, as words: "x1", "x2" and "x3". Those with less
+// than `least` of the largest share are left out.
+std::string columns_of(const ModeProblem& problem, const VectorXd& direction, double least = 0.05) {
   std::vector<Index> order;
   const double largest = direction.cwiseAbs().maxCoeff();
   for (Index j = 0; j < direction.size(); ++j)
-    if (std::abs(direction[j]) > 0.05 * largest) order.push_back(j);
+    if (std::abs(direction[j]) > least * largest) order.push_back(j);
   std::stable_sort(order.begin(), order.end(),
                    [&](Index a, Index b) { return std::abs(direction[a]) > std::abs(direction[b]); });
   // The intercept shifts along with a separating column; it is never the cause where there is another.
@@ -67,7 +68,7 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
     // Away from the mode the observed information may be indefinite: that is no lack of rank.
     if (std::abs(left) > tolerance) continue;
     return fmt::format("column {} is a linear combination of {}: remove one of them", name_of(problem, j),
-                       columns_of(problem, weights));
+                       columns_of(problem, weights, 1e-6));
   }
   return std::nullopt;
 }

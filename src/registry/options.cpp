@@ -144,8 +144,8 @@ void check_composition(const FitOptions& o, const Composition& parts) {
                       parts.weights));
   }
   if (o.method == "uniform" && parts.weights != "uniform")
-    throw UsageError(fmt::format("--method uniform has uniform weights; for --weights {} use --method mlo",
-                                 parts.weights));
+    throw UsageError(fmt::format("--method uniform has uniform weights; for --weights {} use --method {}",
+                                 parts.weights, parts.weights == "remainder" ? "difference" : "mlo"));
   if (parts.rule == Rule::confidence && (parts.weights != "uniform" || parts.replacement))
     throw UsageError(
         "--method confidence needs uniform weights without replacement: its bounds are for rows drawn so "

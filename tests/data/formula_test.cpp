@@ -513,6 +513,18 @@ TEST(FormulaMessage, ListsTheFunctions) {
             "      ^");
 }
 
+TEST(FormulaMessage, ABarOfPlainColumnsIsARandomEffect) {
+  EXPECT_EQ(message("y ~ x + (1 | g)"),
+            "formula: random effects, as in (1 | group), are not supported; for \"one or the other\" write "
+            "I(1 | g) at position 12\n"
+            "  y ~ x + (1 | g)\n"
+            "             ^");
+  for (const char* formula : {"y ~ (x | g)", "y ~ x | g", "y ~ (1 + x | g)", "y ~ x*(a | g)"})
+    EXPECT_NE(message(formula).find("random effects"), std::string::npos) << formula;
+  for (const char* formula : {"y ~ I(x | b)", "y ~ (x > 3 | b)", "y ~ (x | !b)"})
+    EXPECT_EQ(message(formula), "no error") << formula;
+}
+
 TEST(FormulaMessage, SaysWhatToWriteInstead) {
   EXPECT_EQ(
       message("y ~ a/b"),

@@ -134,7 +134,7 @@ std::string failure(const std::function<void()>& body) {
 TEST(FindMode, NamesTheColumnsOfARankDeficientDesign) {
   Table table = regression_table(2000, 0, {0.5, 0.5}, 8, testing::draw_logistic);
   Column sum{"total", table.columns[1].values};
-  for (std::size_t i = 0; i < table.rows; ++i) sum.values[i] += 2 * table.columns[2].values[i];
+  for (std::size_t i = 0; i < table.rows; ++i) sum.values[i] += 200 * table.columns[2].values[i];
   table.columns.push_back(sum);
   const auto model = glm<Logistic>(table, "y ~ x1 + x2 + total", Prior::normal(0, 1));
   ThreadPool pool(1);
