@@ -27,4 +27,10 @@ inline CLI::Validator integer() { return whole<std::int64_t>("of at most 18 digi
 // 0, 1, ..., 2^64 - 1. The parser would take -1 for the largest of them.
 inline CLI::Validator whole_number() { return whole<std::uint64_t>("from 0 to 18446744073709551615"); }
 
+// A name that is empty is most often a script's variable that was never set: it must not pass for no name.
+inline CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); },
+          ""};
+}
+
 }  // namespace mlo::cli

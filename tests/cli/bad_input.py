@@ -3,6 +3,9 @@
 nothing on standard output."""
 import gzip
 import os
+import shutil
+import stat
+import threading
 import unittest
 
 from support import CommandTest
@@ -513,6 +516,11 @@ class Options(BadInputTest):
                 (("gaussian", "--sigma", "-1"), USAGE, "--sigma must be positive (got -1)"),
                 (("student", "--freedom", "0"), USAGE, "--freedom must be positive (got 0)"),
                 (("negative-binomial", "--size", "inf"), USAGE, "--size must be positive and finite (got inf)"),
+                (("logistic", "--sigma", "1"), USAGE, "--sigma has no meaning with the family logistic"),
+                (("gaussian", "--freedom", "3"), USAGE, "--freedom has no meaning with the family gaussian"),
+                (("poisson", "--size", "3"), USAGE, "--size has no meaning with the family poisson"),
+                (("gaussian-mean", "--intercept", "3"), USAGE,
+                 "--intercept has no meaning with the family gaussian-mean"),
                 (("gaussian-precision", "--coefficients=-1"), USAGE, "--coefficients: tau must be positive (got -1)"),
                 (("logistic", "--out", "nosuch/a.csv"), DATA,
                  "nosuch/a.csv: cannot be written: No such file or directory")):
@@ -522,6 +530,12 @@ class Options(BadInputTest):
                 self.assertTrue(result.stderr.endswith(f"{words}\n"), result.stderr)
                 self.assertEqual((result.code, result.stdout), (code, ""))
 
+    def test_simulate_has_defaults_for_every_family(self):
+        for family in ("gaussian", "gaussian-mean", "gaussian-precision", "student", "logistic", "probit", "poisson",
+                       "negative-binomial"):
+            lines = self.good("simulate", family, "--rows", "3").stdout.splitlines()
+            self.assertEqual(len(lines), 4)
+            self.assertEqual(lines[0], "y" if family in ("gaussian-mean", "gaussian-precision") else "y,x1,x2")
 
     def test_simulate_makes_no_cells_that_fit_refuses_to_read(self):
         for args in (("gaussian", "--sigma", "inf"), ("gaussian", "--intercept", "inf"),
@@ -530,6 +544,58 @@ class Options(BadInputTest):
                 result = self.mlo("simulate", *args, "--rows", "3")
                 self.assertEqual((result.code, result.stdout), (USAGE, ""))
                 self.assertRegex(result.stderr, f"^mlo simulate: .*{args[1]}.*{args[2]}")
+
+
+class SimulatedFiles(CommandTest):
+    rows = ("simulate", "logistic", "--rows", "20")
+
+    def setUp(self):
+        super().setUp()
+        self.expected = self.good(*self.rows).stdout.encode()
+
+    def test_a_link_is_kept_and_its_target_written(self):
+        os.mkdir(self.path("folder"))
+        self.write("folder/there.csv", "old\n")
+        os.symlink("folder/there.csv", self.path("link.csv"))
+        os.symlink("folder/new.csv", self.path("dangling.csv"))
+        for link, target in (("link.csv", "there.csv"), ("dangling.csv", "new.csv")):
+            self.good(*self.rows, "--out", link)
+            self.assertTrue(os.path.islink(self.path(link)))
+            self.assertEqual(self.read("folder", target), self.expected)
+        self.assertEqual(self.files("folder"), ["new.csv", "there.csv"])
+
+    def test_links_that_lead_nowhere_are_refused(self):
+        os.symlink("b.csv", self.path("a.csv"))
+        os.symlink("a.csv", self.path("b.csv"))
+        result = self.mlo(*self.rows, "--out", "a.csv")
+        self.assertEqual((result.code, result.stderr), (
+            DATA, "mlo simulate: a.csv: cannot be written: Too many levels of symbolic links\n"))
+
+    def test_a_pipe_is_written_to_and_stays_one(self):
+        os.mkfifo(self.path("pipe"))
+        got = []
+        reader = threading.Thread(target=lambda: got.append(self.read("pipe")), daemon=True)
+        reader.start()
+        self.good(*self.rows, "--out", "pipe")
+        reader.join(10)
+        self.assertEqual(got, [self.expected])
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
+        self.assertEqual(self.files(), ["pipe"])
+
+    def test_standard_output_can_be_named(self):
+        self.assertEqual(self.good(*self.rows, "--out", "/dev/stdout").stdout.encode(), self.expected)
+
+    def test_a_file_keeps_its_mode(self):
+        self.write("secret.csv", "old\n")
+        os.chmod(self.path("secret.csv"), 0o600)
+        self.good(*self.rows, "--out", "secret.csv")
+        self.assertEqual(self.read("secret.csv"), self.expected)
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("secret.csv")).st_mode), 0o600)
+
+    def test_a_mistake_that_shows_late_leaves_no_file(self):
+        result = self.mlo("simulate", "poisson", "--intercept", "33.9", "--coefficients", "0.03", "--out", "a.csv")
+        self.assertEqual(result.code, USAGE)
+        self.assertEqual(self.files(), [])
 
 
 class ConfigFiles(CommandTest):

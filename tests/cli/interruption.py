@@ -95,6 +95,17 @@ class Interruption(CommandTest):
         self.assertEqual(self.signalled(process, signal.SIGTERM).code, 130)
         self.assertEqual(self.run_json("run")["status"], "interrupted")
 
+    def test_an_interrupted_simulation_leaves_no_file(self):
+        process = self.start("simulate", "logistic", "--rows", "1000000000", "--out", "large.csv")
+        stop = time.monotonic() + 60
+        while not os.path.exists(self.path("large.csv.part")):
+            self.assertLess(time.monotonic(), stop)
+            time.sleep(0.02)
+        time.sleep(0.1)
+        result = self.signalled(process, signal.SIGINT)
+        self.assertEqual((result.code, result.stderr), (130, "mlo simulate: interrupted: large.csv is not written\n"))
+        self.assertEqual(self.files(), ["data.csv"])
+
     def test_without_a_directory_the_interrupted_summary_is_still_printed(self):
         result = self.interrupted(self.start(*self.sampling, *LONG["mlo-adaptive"]), "sampling [")
         self.assertIn("INTERRUPTED", result.stdout)
