@@ -3,10 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
 namespace mlo {
+namespace {
+
+// A comment ends with its line.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+}  // namespace
 
 std::string stan_csv(const StanCsvHeader& h, const ChainRecord& record) {
   std::string out;
@@ -23,9 +34,10 @@ std::string stan_csv(const StanCsvHeader& h, const ChainRecord& record) {
                  h.family == "gaussian-mean"        ? "gaussian_mean"
                  : h.family == "gaussian-precision" ? "gaussian_precision"
                                                     : h.family,
-                 record.size() * h.thin, h.warmup, h.thin, h.chain, h.data, h.seed, h.chain, h.version,
-                 h.method, h.family, h.formula);
-  for (std::size_t j = 0; j < h.names.size(); ++j) fmt::format_to(to, "# theta.{} = {}\n", j + 1, h.names[j]);
+                 record.size() * h.thin, h.warmup, h.thin, h.chain, one_line(h.data), h.seed, h.chain,
+                 h.version, h.method, h.family, one_line(h.formula));
+  for (std::size_t j = 0; j < h.names.size(); ++j)
+    fmt::format_to(to, "# theta.{} = {}\n", j + 1, one_line(h.names[j]));
   out += "lp__,accept_stat__";
   for (std::size_t j = 0; j < record.dim; ++j) fmt::format_to(to, ",theta.{}", j + 1);
   out += '\n';

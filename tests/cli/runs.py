@@ -134,6 +134,17 @@ class RunDirectory(CommandTest):
         self.assertEqual(rows[1]["parameter"], name)
         self.assertIn(name, table_of(self.good("summary", "run").stdout))
 
+    def test_line_breaks_in_a_formula_or_a_name_break_no_file(self):
+        self.write("data.csv", 'y,"a\nb",c\n' + "".join(f"{k % 2},{(k * 7) % 10},{(k * 3) % 11}\n" for k in range(40)))
+        self.good("fit", "data.csv", "y ~ c +\n `a\nb`", "--draws", "20", "--warmup", "20", "--seed", "1",
+                  "--chains", "1", "--out", "run")
+        draws = self.draws("run", 1)  # fails if a comment runs over into a line of its own
+        self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
+        self.assertEqual(len(draws.rows), 20)
+        self.assertEqual(draws.settings()["mlo_formula"], "y ~ c +  `a b`")
+        rows = list(csv.DictReader(io.StringIO(self.read("run", "summary.csv").decode(), newline="")))
+        self.assertEqual([row["parameter"] for row in rows], list(self.run_json("run")["summary"]["parameters"]))
+
     def test_a_subsampled_run_says_so(self):
         result = self.good(*self.fit, "--out", "run", "--method", "mlo", "--subsample-size", "20", "--json")
         summary = json.loads(result.stdout)
