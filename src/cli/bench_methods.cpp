@@ -102,7 +102,9 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
       ->check(integer())
       ->capture_default_str()
       ->group("Run");
-  c->add_option("-o,--out", command->out, "Directory for the table as CSV, JSON and text, and a plot (SVG)")
+  c->add_option("-o,--out", command->out,
+                "Directory for the table as CSV, JSON and text, and a plot (SVG); must be new or empty")
+      ->check(not_empty())
       ->type_name("DIR")
       ->group("Run");
   c->add_flag("--json", command->json, "Print the table as JSON")->group("Run");

@@ -149,6 +149,7 @@ void add_run_options(CLI::App& c, FitCommand& f) {
       ->capture_default_str()
       ->group("Run");
   c.add_option("-o,--out", o.out, "Directory for draws, summary and the run's record; must be new or empty")
+      ->check(not_empty())
       ->type_name("DIR")
       ->group("Run");
   c.add_flag("--resume", o.resume, "Continue the interrupted run in --out, to the draws it would have had")
@@ -188,9 +189,11 @@ void add_fit(CLI::App& app, int& exit_code) {
   add_model_options(*c, command->options);
   add_method_options(*c, command->options);
   add_run_options(*c, *command);
-  c->add_option("--config", command->config,
-                "TOML file with options of this command, e.g.  family = \"poisson\"; the command line has "
-                "the last word")
+  c->add_option(
+       "--config", command->config,
+       "TOML file with options of this command, e.g.  family = \"poisson\"; DATA and FORMULA are not "
+       "among them, and the command line has the last word")
+      ->check(not_empty())
       ->type_name("FILE")
       ->group("Run");
   c->footer(

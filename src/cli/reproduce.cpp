@@ -91,6 +91,7 @@ void add_reproduce(CLI::App& app) {
        "-o,--out", s.out,
        "Directory for every replication, the tables and figures; what is there already is used. Default: "
        "mlo-reproduce (mlo-reproduce-quick with --quick)")
+      ->check(not_empty())
       ->type_name("DIR");
   c->add_flag("-q,--quiet", command->quiet, "No progress");
   const auto unstated = [&](const char* name, auto& value, const char* help) {

@@ -494,6 +494,15 @@ class Options(BadInputTest):
     def test_resume_needs_a_directory(self):
         self.refused(USAGE, "--resume needs --out: the directory of the run to continue", "--resume")
 
+    def test_an_empty_name_of_a_file_or_directory_is_not_taken_for_none(self):
+        for args in (("fit", "data.csv", "y ~ x1", "--out", ""), ("fit", "data.csv", "y ~ x1", "--out="),
+                     ("fit", "data.csv", "y ~ x1", "--config", ""), ("simulate", "logistic", "--out", ""),
+                     ("bench-methods", "data.csv", "y ~ x1", "--out", ""), ("reproduce", "table1", "--out", "")):
+            with self.subTest(args=args):
+                result = self.mlo(*args)
+                self.assertEqual((result.code, result.stdout), (USAGE, ""))
+                self.assertRegex(result.stderr, f"^mlo {args[0]}: {args[-2 if args[-1] == '' else -1][:5]}")
+
     def test_a_third_positional_argument_is_named(self):
         result = self.mlo("fit", "data.csv", "y ~ x1", "extra")
         self.assertEqual((result.code, result.stdout), (USAGE, ""))
