@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include "mlo/base/errors.hpp"
@@ -55,6 +56,25 @@ void write_file(const std::string& file, std::string_view contents) {
   if (::fsync(out.get()) != 0 && errno != EINVAL) fail("cannot be written");
   if (out.close() != 0) fail("cannot be written");
   if (std::rename(part.c_str(), file.c_str()) != 0) fail("cannot be renamed into place");
+}
+
+ResultDirectory::ResultDirectory(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) {
+    if (!fs::is_directory(status)) throw DataError(path, "--out: a file of that name exists");
+    if (!fs::is_empty(path, error) || error)
+      throw DataError(path, "--out: the directory exists and is not empty");
+  } else {
+    fs::create_directories(path, error);
+    if (error) throw DataError(path, "--out: cannot be made: " + error.message());
+    made_ = path;
+  }
+}
+
+ResultDirectory::~ResultDirectory() {
+  if (!made_.empty()) ::rmdir(made_.c_str());  // fails if there is something in it, as it should
 }
 
 std::string read_file(const std::string& file) {

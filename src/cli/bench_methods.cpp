@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
@@ -23,14 +24,6 @@ struct BenchCommand {
   bool quiet = false;
 };
 
-// Before anything is run: a directory that cannot be made must not cost the results.
-void prepare(const std::string& directory) {
-  if (directory.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) throw DataError(directory, "--out: cannot be made: " + error.message());
-}
-
 void write(const std::string& directory, const Comparison& comparison) {
   write_file(directory + "/methods.csv", as_csv(comparison));
   write_file(directory + "/methods.json", as_json(comparison));
@@ -42,7 +35,9 @@ void run(const BenchCommand& command, int& exit_code) {
   const BenchOptions& o = command.options;
   if (o.fit.data.empty() || o.fit.formula.empty())
     throw UsageError("DATA and FORMULA are required, e.g. mlo bench-methods data.csv \"y ~ x1 + x2\"");
-  prepare(command.out);
+  // Before anything is run: a directory that cannot be made must not cost the results.
+  std::optional<ResultDirectory> directory;
+  if (!command.out.empty()) directory.emplace(command.out);
   catch_interrupts();
   BenchWatcher watcher;
   watcher.interrupt = &interrupt_flag();

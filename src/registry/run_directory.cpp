@@ -43,20 +43,11 @@ T field(const std::string& file, const char* name) {
 
 RunDirectory RunDirectory::create(const std::string& path) {
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status)) {
-    if (!fs::is_directory(status)) throw DataError(path, "--out: a file of that name exists");
-    if (!fs::is_empty(path, error) || error) {
-      throw DataError(
-          path, fs::exists(path + "/run.json")
-                    ? "--out: holds a run already; choose another directory, or continue it with --resume"
-                    : "--out: the directory exists and is not empty");
-    }
-  } else {
-    fs::create_directories(path, error);
-    if (error) throw DataError(path, "--out: cannot be made: " + error.message());
-  }
+  if (fs::exists(path + "/run.json", error))
+    throw DataError(path,
+                    "--out: holds a run already; choose another directory, or continue it with --resume");
   RunDirectory directory(path);
+  directory.place_ = std::make_shared<ResultDirectory>(path);
   // Find out now, not after an hour of sampling, whether the directory can be written to.
   try {
     write_file(directory.file("run.json"), "{}\n");

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "mlo/base/files.hpp"
 #include "mlo/chain/run.hpp"
 #include "mlo/registry/fit.hpp"
 #include "mlo/registry/options.hpp"
@@ -15,7 +17,8 @@ namespace mlo {
 
 class RunDirectory {
  public:
-  // Makes the directory, which must not exist or be empty. Throws DataError.
+  // Makes the directory, which must not exist or be empty. Throws DataError. If nothing is written to it, it
+  // goes again with the last copy of the object.
   [[nodiscard]] static RunDirectory create(const std::string& path);
   // Opens a directory that create() made. Throws DataError.
   [[nodiscard]] static RunDirectory open(const std::string& path);
@@ -39,6 +42,7 @@ class RunDirectory {
   void write_run_json(const FitOptions& options, std::uint64_t fingerprint, const std::string& status,
                       const FitResult* result) const;
   std::string path_;
+  std::shared_ptr<const ResultDirectory> place_;  // of create()
 };
 
 // Identifies a run's draws: the options that decide them, the data, the version and the instruction set.

@@ -75,6 +75,13 @@ class BenchMethods(CommandTest):
         self.write("file", "")
         self.refused(3, "--out", *self.base, "--out", "file/bench")
 
+    def test_results_that_are_there_are_not_overwritten(self):
+        self.good(*self.base, "--methods", "exact", "--out", "bench")
+        before = {name: self.read("bench", name) for name in self.files("bench")}
+        self.refused(3, "bench: --out: the directory exists and is not empty", *self.base, "--methods", "full",
+                     "--out", "bench")
+        self.assertEqual({name: self.read("bench", name) for name in self.files("bench")}, before)
+
     def test_an_interruption_keeps_the_methods_that_were_run(self):
         long = ("bench-methods", "data.csv", "y ~ x1 + x2", "--draws", "100000000", "--seconds", "0.5",
                 "--reference-draws", "1000", "--methods", "full,mlo,mlo:subsample-size=10,full,full,full,full,full",

@@ -11,6 +11,19 @@ namespace mlo {
 // removed, and DataError says why (no space, no permission, ...).
 void write_file(const std::string& file, std::string_view contents);
 
+// A directory for results, new or empty. It is made, with its parents, unless it is there; DataError, which
+// names --out, if it cannot be had. In the end one that was made here goes again if nothing is in it.
+class ResultDirectory {
+ public:
+  explicit ResultDirectory(const std::string& path);
+  ~ResultDirectory();
+  ResultDirectory(const ResultDirectory&) = delete;
+  ResultDirectory& operator=(const ResultDirectory&) = delete;
+
+ private:
+  std::string made_;  // empty: it was there
+};
+
 // The whole file; DataError if it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& file);
 
