@@ -117,13 +117,15 @@ void add_warnings(RunSummary& s) {
   if (wide) s.warnings.push_back(s.noise.words);
   std::string bad_rhat;
   double worst = 0;
-  std::string few;
+  std::string few, unknown;
   double fewest = std::numeric_limits<double>::infinity();
   for (const ParameterSummary& p : s.parameters) {
     if (p.rhat > 1.01 && p.rhat > worst) {
       worst = p.rhat;
       bad_rhat = p.name;
     }
+    if (unknown.empty() && (std::isnan(p.ess_bulk) || std::isnan(p.ess_tail) || std::isnan(p.rhat)))
+      unknown = p.name;
     const double ess = std::min(p.ess_bulk, p.ess_tail);
     if (ess < fewest) {
       fewest = ess;
@@ -135,6 +137,11 @@ void add_warnings(RunSummary& s) {
         fmt::format("R-hat is {:.3f} for \"{}\": the chains have not mixed; more --warmup and --draws, "
                     "or another --proposal, may help.",
                     worst, bad_rhat));
+  if (!unknown.empty())
+    s.warnings.push_back(fmt::format(
+        "R-hat or the effective draws of \"{}\" are not defined: {} draws a chain are too few, or "
+        "they are all alike; do not trust means and intervals, and take more --draws.",
+        unknown, s.draws));
   if (fewest < 100 * static_cast<double>(s.chains))
     s.warnings.push_back(
         fmt::format("only {:.0f} effective draws for \"{}\": below 100 a chain, means and intervals are "

@@ -145,6 +145,12 @@ class RunDirectory(CommandTest):
         rows = list(csv.DictReader(io.StringIO(self.read("run", "summary.csv").decode(), newline="")))
         self.assertEqual([row["parameter"] for row in rows], list(self.run_json("run")["summary"]["parameters"]))
 
+    def test_diagnostics_that_are_not_defined_are_warned_of(self):
+        for draws in ("1", "3", "5"):
+            result = self.good("fit", "data.csv", "y ~ x1", "--draws", draws, "--warmup", "20", "--seed", "1")
+            self.assertIn("nan", result.stdout)
+            self.assertRegex(result.stdout, r'WARNING: R-hat or the effective draws of "\(Intercept\)" are not defined')
+
     def test_a_subsampled_run_says_so(self):
         result = self.good(*self.fit, "--out", "run", "--method", "mlo", "--subsample-size", "20", "--json")
         summary = json.loads(result.stdout)
