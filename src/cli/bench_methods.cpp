@@ -53,6 +53,9 @@ void run(const BenchCommand& command, int& exit_code) {
     fmt::print(stderr,
                "mlo bench-methods: written to {}: methods.csv, methods.json, methods.txt, methods.svg\n",
                command.out);
+  const auto failed = [](const MethodResult& method) { return !method.failure.empty(); };
+  if (std::all_of(comparison.methods.begin(), comparison.methods.end(), failed) && !comparison.interrupted)
+    throw UsageError("none of the methods could be compared; the table says why");
   if (comparison.interrupted) exit_code = static_cast<int>(ExitCode::interrupted);
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -55,6 +57,18 @@ class TimeLimit {
 
 [[nodiscard]] bool set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
 
+// What a method of the comparison cannot have for itself: the model, whose posterior is the same for all, and
+// what the methods' figures are compared by.
+constexpr std::array<std::string_view, 18> shared_options{
+    "data",      "formula",     "family",     "method",  "prior", "prior-intercept",
+    "prior-for", "known-sigma", "known-mean", "freedom", "size",  "scale",
+    "missing",   "chains",      "warmup",     "draws",   "seed",  "threads"};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
 // "mlo:subsample-size=5000" as options.
 FitOptions options_of(const FitOptions& shared, const std::string& method) {
   FitOptions out = shared;
@@ -66,7 +80,11 @@ FitOptions options_of(const FitOptions& shared, const std::string& method) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos)
       throw UsageError(fmt::format("--methods {}: \"{}\" must be OPTION=VALUE", method, setting));
-    set_option(out, setting.substr(0, equals), setting.substr(equals + 1));
+    const std::string option = setting.substr(0, equals);
+    if (std::find(shared_options.begin(), shared_options.end(), option) != shared_options.end())
+      throw UsageError(
+          fmt::format("--methods {}: --{} is the same for all methods of a comparison", method, option));
+    set_option(out, option, setting.substr(equals + 1));
     at = end;
   }
   return out;
@@ -152,14 +170,16 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
       if (entry.name != "auto") options.methods.emplace_back(entry.name);
   // A misspelt method is an error, not a result; one that does not suit the model is a result.
   std::vector<FitOptions> each;
-  for (const std::string& method : options.methods) {
+  for (std::string& method : options.methods) {
+    method = trimmed(method);  // "exact, full"
     each.push_back(options_of(options.fit, method));
     check_method_name(each.back().method);
   }
   Comparison out;
   out.notes.push_back(fmt::format(
-      "each method: {} chains, warm-up {}, then at most {} draws a chain or {:g} s of sampling, {} thread{}",
-      options.fit.chains, options.fit.warmup, options.fit.draws, options.seconds,
+      "each method: {} chain{}, warm-up {}, then at most {} draws a chain or {:g} s of sampling, {} thread{}",
+      options.fit.chains, options.fit.chains == 1 ? "" : "s", options.fit.warmup, options.fit.draws,
+      options.seconds,
       options.fit.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
                                : static_cast<unsigned>(options.fit.threads),
       options.fit.threads == 1 ? "" : "s"));

@@ -66,6 +66,8 @@ class BenchMethods(CommandTest):
     def test_what_is_wrong_is_named(self):
         self.refused(2, 'no option --foo of mlo fit', *self.base, "--methods", "mlo:foo=1")
         self.refused(2, '--methods mlo:foo: "foo" must be OPTION=VALUE', *self.base, "--methods", "mlo:foo")
+        self.refused(2, "--methods mlo:chains=2: --chains is the same for all methods of a comparison", *self.base,
+                     "--methods", "mlo:chains=2")
         self.refused(2, '--subsample-size must be a whole number (got "x")', *self.base, "--methods",
                      "mlo:subsample-size=x")
         self.refused(2, 'got "fill"', *self.base, "--methods", "fill")
@@ -81,6 +83,17 @@ class BenchMethods(CommandTest):
         self.refused(3, "bench: --out: the directory exists and is not empty", *self.base, "--methods", "full",
                      "--out", "bench")
         self.assertEqual({name: self.read("bench", name) for name in self.files("bench")}, before)
+
+    def test_blanks_around_names_do_not_count(self):
+        result = self.good(*self.base, "--methods", "exact, full", "--json")
+        self.assertEqual([m["method"] for m in json.loads(result.stdout)["methods"]], ["exact", "full"])
+
+    def test_a_comparison_of_nothing_is_no_success(self):
+        self.make_data(name="data.csv", family="gaussian")
+        result = self.mlo(*self.base, "--family", "gaussian", "--methods", "confidence", "--quiet")
+        self.assertEqual(result.code, 2)
+        self.assertIn("confidence: --method confidence needs a bound", result.stdout)
+        self.assertEqual(result.stderr, "mlo bench-methods: none of the methods could be compared; the table says why\n")
 
     def test_an_interruption_keeps_the_methods_that_were_run(self):
         long = ("bench-methods", "data.csv", "y ~ x1 + x2", "--draws", "100000000", "--seconds", "0.5",
