@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <thread>
@@ -264,6 +265,9 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   std::optional<RunDirectory> directory;
   if (options.resume) {
     directory = RunDirectory::open(options.out);
+    if (directory->status() == "finished")
+      throw UsageError(fmt::format("--resume: the run in {} is finished; show it with: mlo summary {}",
+                                   options.out, options.out));
     const FitOptions kept = directory->options();
     if (!options.seed) options.seed = kept.seed;
     if (!options.data.empty() && options_to_json(options) != options_to_json(kept))
@@ -274,6 +278,13 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
     options = kept;
     options.threads = given.threads;
     options.resume = true;
+    const std::filesystem::path data = options.data;
+    if (data.is_relative() && !std::filesystem::exists(data))
+      throw DataError(
+          options.data,
+          fmt::format("no such file; the run in {} names it so, from the directory in which it was "
+                      "started: resume it there",
+                      options.out));
   }
   prepare(options, watcher);
   if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);
@@ -297,12 +308,7 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
           options.data,
           fmt::format("has changed since the run in {} began; it cannot be continued", options.out));
     const std::uint64_t key = run_key(options, reader.fingerprint());
-    if (options.resume) {
-      if (directory->status() == "finished")
-        throw UsageError(fmt::format("--resume: the run in {} is finished; show it with: mlo summary {}",
-                                     options.out, options.out));
-      records = directory->read_checkpoints(static_cast<std::size_t>(options.chains), key);
-    }
+    if (options.resume) records = directory->read_checkpoints(static_cast<std::size_t>(options.chains), key);
     checkpoint = directory->checkpoints(key);
   }
   const auto before_sampling = [&] {

@@ -184,6 +184,18 @@ class Resuming(CommandTest):
                      "--resume", "--out", "run")
         self.assertEqual({name: self.read("run", name) for name in self.files("run")}, before)
 
+    def test_a_finished_run_says_so_also_where_its_data_are_gone(self):
+        self.good("fit", "data.csv", "y ~ x1", "--draws", "20", "--warmup", "20", "--out", "run")
+        os.remove(self.path("data.csv"))
+        self.refused(2, "--resume: the run in run is finished; show it with: mlo summary run",
+                     "--resume", "--out", "run")
+
+    def test_a_relative_path_of_the_data_is_explained_where_it_leads_nowhere(self):
+        self.interrupted(self.start(*self.fit), "warm-up ")
+        os.rename(self.path("data.csv"), self.path("moved.csv"))
+        self.refused(3, "data.csv: no such file; the run in run names it so, from the directory in which it was started: "
+                        "resume it there", "--resume", "--out", "run")
+
     def test_a_directory_without_a_run_is_not_resumed(self):
         self.refused(3, "nosuch: no such run directory", "--resume", "--out", "nosuch")
         os.mkdir(self.path("folder"))
