@@ -112,6 +112,20 @@ MethodAccount account_of(const SampleOutcome& outcome, const std::vector<ChainRe
   return account;
 }
 
+// Thousands of shards may all have the same to say: the first of them speaks for the others.
+std::vector<std::string> said_once(const std::vector<std::string>& warnings) {
+  std::vector<std::string> out;
+  std::size_t first = 0, shards = 0;
+  for (const std::string& warning : warnings) {
+    const bool of_shard = warning.rfind("shard ", 0) == 0;
+    if (of_shard && ++shards == 1) first = out.size();
+    if (!of_shard || shards == 1) out.push_back(warning);
+  }
+  if (shards > 1)
+    out[first] = fmt::format("{} shards have no mode of their own; the first: {}", shards, out[first]);
+  return out;
+}
+
 void add_warnings(RunSummary& s) {
   const bool wide = s.noise.verdict == NoiseReport::Verdict::inflated ||
                     s.noise.verdict == NoiseReport::Verdict::not_the_posterior;
@@ -251,7 +265,7 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
   s.noise = noise_report(s.method.noise_sd, s.parameters, outcome.laplace_sd, outcome.noise);
   s.data = {loaded.facts.rows, loaded.facts.used, loaded.facts.dropped};
   s.passes = outcome.passes;
-  s.warnings = outcome.warnings;
+  s.warnings = said_once(outcome.warnings);
   add_warnings(s);
   s.seconds = {read_seconds, outcome.mode_seconds, outcome.sample_seconds, seconds_since(started)};
   return result;

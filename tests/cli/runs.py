@@ -151,6 +151,11 @@ class RunDirectory(CommandTest):
             self.assertIn("nan", result.stdout)
             self.assertRegex(result.stdout, r'WARNING: R-hat or the effective draws of "\(Intercept\)" are not defined')
 
+    def test_shards_without_a_mode_are_warned_of_once(self):
+        result = self.good(*self.fit, "--method", "consensus", "--shards", "100")
+        self.assertRegex(result.stdout, r"WARNING: \d+ shards have no mode of their own; the first: shard 1 of 100 ")
+        self.assertEqual(result.stdout.count(" of 100 has no mode"), 1)
+
     def test_a_subsampled_run_says_so(self):
         result = self.good(*self.fit, "--out", "run", "--method", "mlo", "--subsample-size", "20", "--json")
         summary = json.loads(result.stdout)
