@@ -20,15 +20,22 @@ std::string config_file(const std::vector<std::string>& arguments) {
   return {};
 }
 
-bool given(const std::vector<std::string>& arguments, const std::string& option) {
-  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
-    return argument == option || argument.rfind(option + "=", 0) == 0;
-  });
+bool given(const std::vector<std::string>& arguments, const CLI::Option& option) {
+  const auto is_option = [&](const std::string& argument) {
+    const auto is_long = [&](const std::string& name) {
+      return argument == "--" + name || argument.rfind("--" + name + "=", 0) == 0;
+    };
+    const auto is_short = [&](const std::string& name) { return argument.rfind("-" + name, 0) == 0; };
+    const auto &names = option.get_lnames(), &letters = option.get_snames();
+    return std::any_of(names.begin(), names.end(), is_long) ||
+           std::any_of(letters.begin(), letters.end(), is_short);
+  };
+  return std::any_of(arguments.begin(), arguments.end(), is_option);
 }
 
 }  // namespace
 
-std::vector<std::string> with_config(std::vector<std::string> arguments) {
+std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& fit) {
   if (arguments.empty() || arguments[0] != "fit") return arguments;
   const std::string file = config_file(arguments);
   if (file.empty()) return arguments;
@@ -45,13 +52,19 @@ std::vector<std::string> with_config(std::vector<std::string> arguments) {
     if (!item.parents.empty() && item.parents != std::vector<std::string>{"fit"})
       throw UsageError(file + ": unknown section [" + item.parents[0] +
                        "]; options stand at the top or under [fit]");
-    const std::string option = "--" + item.name;
+    if (item.name == "data" || item.name == "formula")
+      throw UsageError(file + ": \"" + item.name +
+                       "\" is no option: DATA and FORMULA stand on the command line");
+    const std::string name = "--" + item.name;
+    const CLI::Option* option = fit.get_option_no_throw(name);
+    if (option == nullptr)
+      throw UsageError(file + ": unknown option \"" + item.name + "\"; mlo fit --help shows all");
     if (item.inputs.empty() || item.name.empty())
       throw UsageError(file + ": \"" + item.name + "\" has no value; write name = value");
-    if (given(arguments, option)) continue;
+    if (given(arguments, *option)) continue;
     const bool flag = item.inputs.size() == 1 && (item.inputs[0] == "true" || item.inputs[0] == "false");
     if (flag && item.inputs[0] == "false") continue;
-    added.push_back(option);
+    added.push_back(name);
     if (!flag) added.insert(added.end(), item.inputs.begin(), item.inputs.end());
   }
   arguments.insert(arguments.begin() + 1, added.begin(), added.end());

@@ -105,7 +105,8 @@ int run(int argc, char** argv) {
     if (!known && !first.empty() && first[0] != '-')
       throw UsageError(
           fmt::format("unknown command \"{}\"; commands are {}\nSee mlo --help.", first, command_names(app)));
-    std::vector<std::string> arguments = cli::with_config({argv + 1, argv + argc});
+    std::vector<std::string> arguments =
+        cli::with_config({argv + 1, argv + argc}, *app.get_subcommand("fit"));
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app.parse(std::move(arguments));
   } catch (const CLI::Success& e) {  // --help, --version

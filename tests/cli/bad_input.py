@@ -623,11 +623,20 @@ class ConfigFiles(CommandTest):
         self.assertEqual((result.code, result.stdout), (DATA, ""))
         self.assertRegex(result.stderr.splitlines()[-1], "^mlo fit: .*nosuch.toml")
 
-    def test_a_misspelt_option_in_a_config_file_is_named(self):
-        self.write("options.toml", 'famly = "poisson"\n')
-        result = self.mlo("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
-        self.assertEqual((result.code, result.stdout), (USAGE, ""))
-        self.assertRegex(result.stderr, "(?m)^mlo fit: .*famly")
+    def test_what_is_no_option_in_a_config_file_is_named_with_the_file(self):
+        for line, message in (('famly = "poisson"', 'unknown option "famly"; mlo fit --help shows all'),
+                              ('data = "data.csv"',
+                               '"data" is no option: DATA and FORMULA stand on the command line')):
+            self.write("options.toml", line + "\n")
+            result = self.mlo("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
+            self.assertEqual(result.stderr, f"mlo fit: options.toml: {message}\n")
+            self.assertEqual((result.code, result.stdout), (USAGE, ""))
+
+    def test_the_command_line_has_the_last_word_also_in_its_short_form(self):
+        self.write("options.toml", 'family = "poisson"\nout = "one"\nseed = 5\ndraws = 20\nwarmup = 20\n')
+        result = self.good("fit", "data.csv", "y ~ x1", "--config", "options.toml", "-o", "two", "--seed=6")
+        self.assertIn("\n  seed 6\n", result.stdout)
+        self.assertEqual(self.files(), ["data.csv", "options.toml", "two"])
 
 
 class Output(BadInputTest):
