@@ -77,7 +77,8 @@ std::string explain(const CLI::ParseError& e, const CLI::App& app) {
   constexpr std::string_view several = "The following arguments were not expected: ";
   constexpr std::string_view convert = "Could not convert: ";
   if (text.rfind(unexpected, 0) == 0) return "unknown option or extra argument: " + after(unexpected);
-  if (text.rfind(several, 0) == 0) return "unknown options or extra arguments: " + after(several);
+  if (text.rfind(several, 0) == 0)  // the parser's own list is in reverse
+    return fmt::format("unknown options or extra arguments: {}", fmt::join(app.remaining(true), " "));
   if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
   if (text == "A subcommand is required") return "a command is required: " + command_names(app);
   return text;

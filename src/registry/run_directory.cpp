@@ -22,20 +22,20 @@ using Json = nlohmann::ordered_json;
 Json parse_run_json(const std::string& file) {
   try {
     return Json::parse(read_file(file));
-  } catch (const Json::exception& e) {
-    throw DataError(file, std::string("not a run of mlo: ") + e.what());
+  } catch (const Json::exception&) {
+    throw DataError(file, "not a run of mlo, or damaged: it is not JSON");
   }
 }
 
 template <class T>
 T field(const std::string& file, const char* name) {
+  const Json json = parse_run_json(file);
   try {
-    const Json json = parse_run_json(file);
     if (!json.is_object() || !json.contains(name))
       throw DataError(file, fmt::format("not a run of mlo: it has no \"{}\"", name));
     return json.at(name).get<T>();
-  } catch (const Json::exception& e) {
-    throw DataError(file, std::string("not a run of mlo: ") + e.what());
+  } catch (const Json::exception&) {
+    throw DataError(file, fmt::format("not a run of mlo: \"{}\" is {}", name, json.at(name).dump()));
   }
 }
 

@@ -87,8 +87,9 @@ std::string as_table(const RunSummary& s) {
                        s.audit.full_draws, s.audit.sd_ratio_low, s.audit.sd_ratio_high, s.audit.worst_z);
   }
   out += fmt::format(
-      "\n{} chains x {} draws; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} passes), sample {:.2f}\n", s.chains,
-      s.draws, s.seconds.total, s.seconds.read, s.seconds.mode, s.passes, s.seconds.sample);
+      "\n{} chain{} x {} draw{}; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} pass{}), sample {:.2f}\n",
+      s.chains, s.chains == 1 ? "" : "s", s.draws, s.draws == 1 ? "" : "s", s.seconds.total, s.seconds.read,
+      s.seconds.mode, s.passes, fmt::format("{:.2g}", s.passes) == "1" ? "" : "es", s.seconds.sample);
   for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrapped(warning, 9, 2) + '\n';
   return out;
 }

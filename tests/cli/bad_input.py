@@ -503,6 +503,11 @@ class Options(BadInputTest):
                 self.assertEqual((result.code, result.stdout), (USAGE, ""))
                 self.assertRegex(result.stderr, f"^mlo {args[0]}: {args[-2 if args[-1] == '' else -1][:5]}")
 
+    def test_unknown_arguments_are_named_in_their_order(self):
+        result = self.mlo("fit", "data.csv", "y ~ x1", "--bogus", "2", "3")
+        self.assertEqual(result.code, USAGE)
+        self.assertIn("unknown options or extra arguments: --bogus 2 3\n", result.stderr)
+
     def test_a_third_positional_argument_is_named(self):
         result = self.mlo("fit", "data.csv", "y ~ x1", "extra")
         self.assertEqual((result.code, result.stdout), (USAGE, ""))
@@ -783,6 +788,7 @@ class Summaries(CommandTest):
             result = self.mlo("summary", "folder")
             self.assertEqual((result.code, result.stdout), (DATA, ""))
             self.assertRegex(result.stderr, "^mlo summary: folder/run.json: not a run of mlo")
+            self.assertNotIn("exception", result.stderr)
 
     def test_json_and_csv_at_once_are_refused(self):
         result = self.mlo("summary", "run", "--json", "--csv")

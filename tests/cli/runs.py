@@ -151,6 +151,10 @@ class RunDirectory(CommandTest):
             self.assertIn("nan", result.stdout)
             self.assertRegex(result.stdout, r'WARNING: R-hat or the effective draws of "\(Intercept\)" are not defined')
 
+    def test_one_chain_and_one_draw_are_not_several(self):
+        result = self.good("fit", "data.csv", "y ~ x1", "--chains", "1", "--draws", "1", "--seed", "1")
+        self.assertIn("\n1 chain x 1 draw;", result.stdout)
+
     def test_shards_without_a_mode_are_warned_of_once(self):
         result = self.good(*self.fit, "--method", "consensus", "--shards", "100")
         self.assertRegex(result.stdout, r"WARNING: \d+ shards have no mode of their own; the first: shard 1 of 100 ")
