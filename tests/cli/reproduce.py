@@ -65,7 +65,8 @@ class Reproduce(CommandTest):
 
     def test_figures_are_svg(self):
         for name, reps in (("figure1", ()), ("figure2", ("--reps", "2", "--quick"))):
-            self.good("reproduce", name, *reps, "--out", "out")
+            result = self.good("reproduce", name, *reps, "--out", "out")
+            self.assertEqual(" claims hold" in result.stdout.splitlines()[-1], name == "figure1")
             root = xml.etree.ElementTree.fromstring(self.read("out", f"{name}.svg").decode())
             self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
             self.assertIn(b"<svg ", self.read("out", f"{name}.html"))
