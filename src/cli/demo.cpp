@@ -81,7 +81,9 @@ void run(const DemoCommand& demo, int& exit_code) {
 void add_demo(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<DemoCommand>();
   CLI::App* c = app.add_subcommand("demo", "The paper's logistic example, simulated in memory");
-  c->add_option("--rows", command->rows, "Rows to simulate")->check(integer())->capture_default_str();
+  c->add_option("--rows", command->rows, "Rows to simulate, at least 1000")
+      ->check(integer())
+      ->capture_default_str();
   c->add_option("--seed", command->seed, "Seed of the data and the chains")
       ->check(whole_number())
       ->capture_default_str();

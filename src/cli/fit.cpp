@@ -41,14 +41,15 @@ void add_method_options(CLI::App& c, FitOptions& o) {
       ->capture_default_str()
       ->group("Method");
   c.add_option("--subsample-size", o.subsample_size,
-               "Rows read each step; the first look of methods that may read more. Default: 1 % of the rows "
-               "(mlo-adaptive 0.1 %, austerity 500, confidence, barker and block 100, difference 20)")
+               "Rows read each step; the first look of methods that may read more. Default: 1 % of the rows, "
+               "at least 1000 (mlo-adaptive 0.1 %, at least 100; austerity 500; confidence, barker and block "
+               "100; penalty with control variates and difference 20), at most all")
       ->check(integer())
       ->group("Method");
   c.add_option(
        "--max-subsample-size", o.max_subsample_size,
        "mlo-adaptive, penalty, difference, austerity, barker: most rows of a step. Default: 5 % of the "
-       "rows; austerity, barker and penalty all")
+       "rows, and at least --subsample-size (difference 1000); austerity, barker and penalty all")
       ->check(integer())
       ->group("Method");
   c.add_option("--delta", o.delta,
@@ -197,9 +198,8 @@ void add_fit(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->group("Run");
   c->footer(
-      "Formula: + - : * ^ ( ) 0 1 .  log exp sqrt abs I() offset(); arithmetic and comparisons inside I() "
-      "and\n"
-      "parentheses; any expression as response.\n"
+      "Formula: + - : * ^ ( ) 0 1 .  log log2 log10 log1p exp sqrt abs I() offset(); arithmetic and\n"
+      "comparisons inside I() and parentheses; any expression as response.\n"
       "\n"
       "Example:\n"
       "  mlo simulate logistic --rows 100000 --out data.csv\n"

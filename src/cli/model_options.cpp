@@ -17,12 +17,16 @@ void add_model_options(CLI::App& c, FitOptions& o) {
   c.add_option("--family", o.family, fmt::format("Family of the response: {}", family_names()))
       ->capture_default_str()
       ->group("Model");
-  c.add_option("--prior", o.prior,
-               "Prior of the coefficients: normal(m,s), student_t(df,m,s), cauchy(m,s), laplace(m,s), flat. "
-               "Default: normal(0, 2.5 / sd of the column)")
+  c.add_option(
+       "--prior", o.prior,
+       "Prior of the coefficients: normal(m,s), student_t(df,m,s), cauchy(m,s), laplace(m,s), flat. "
+       "Default: normal(0, 2.5 s / sd of the column), s the response's sd for gaussian, gaussian-mean and "
+       "student (a robust one), else 1")
       ->group("Model");
-  c.add_option("--prior-intercept", o.prior_intercept,
-               "Prior of the intercept. Default: normal(0, 10) at the columns' means")
+  c.add_option(
+       "--prior-intercept", o.prior_intercept,
+       "Prior of the intercept. Default: normal(m, 10 s) at the columns' means, m the response's mean for "
+       "gaussian and gaussian-mean, its median for student, else 0")
       ->group("Model");
   c.add_option(
        "--prior-for", o.prior_for,
