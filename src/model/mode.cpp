@@ -80,7 +80,7 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
       "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; "
       "remove {}, or "
       "give the coefficients a proper prior (--prior \"normal(0, 2.5)\") and use a method that needs no "
-      "maximum-likelihood fit (--method full)",
+      "maximum-likelihood fit (--method full, or --weights-at map)",
       columns, several ? "together predict" : "predicts", several ? "one of them" : "the column"));
 }
 
