@@ -224,7 +224,7 @@ class Columns(BadInputTest):
 class Separation(BadInputTest):
     message = ('separation: "dose" predicts the response of some rows perfectly, so the likelihood has no '
                'finite maximum; remove the column, or give the coefficients a proper prior (--prior "normal(0, 2.5)") '
-               "and use a method that needs no maximum-likelihood fit (--method full)")
+               "and use a method that needs no maximum-likelihood fit (--method full, or --weights-at map)")
 
     def setUp(self):
         super().setUp()
