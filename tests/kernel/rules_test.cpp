@@ -286,8 +286,8 @@ TEST(Confidence, ErrsWithProbabilityDeltaAtMost) {
       [](Stream& s) { return uniform(s) < 0.5 ? -1.0 : 1.0; }, [](Stream& s) { return 2 * uniform(s) - 1; },
       [](Stream& s) { return uniform(s) < 0.01 ? 1.0 : 0.001 * normal(s); },  // few rows are all that counts
   };
-  for (std::size_t law = 0; law < laws.size(); ++law) {
-    Population population(n, laws[law]);
+  for (const auto& law : laws) {
+    Population population(n, law);
     for (const auto form : {Confidence::Bound::hoeffding, Confidence::Bound::bernstein})
       for (const double gap : {0.02, 0.1, -0.1, 0.4, -0.4}) {
         const Confidence rule(n, {.delta = delta, .bound = form, .batch = 20});

@@ -29,6 +29,7 @@ Table data() {
 TEST(BenchMethods, ComparesWithThePosterior) {
   BenchOptions o = options();
   o.methods = {"exact", "full", "mlo:subsample-size=100", "difference"};
+  o.seconds = 500;  // all draws, however slow the machine
   const Comparison c = bench_methods(o, data());
   ASSERT_EQ(c.methods.size(), 4U);
   EXPECT_FALSE(c.interrupted);
@@ -54,6 +55,7 @@ TEST(BenchMethods, TimeEndsAMethod) {
   BenchOptions o = options();
   o.methods = {"full"};
   o.seconds = 0.3;
+  o.fit.warmup = 0;  // a draw in that time, however slow the machine
   o.fit.draws = 100'000'000;
   const Comparison c = bench_methods(o, data());
   EXPECT_EQ(c.methods[0].failure, "");
