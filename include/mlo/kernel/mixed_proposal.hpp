@@ -14,8 +14,9 @@ namespace mlo {
 // Nine steps in ten draw from the Laplace fit where that is what the posterior looks like: many rows. Where
 // it does not (few rows, a tail of separated data, one far-out cell), such draws would stay stuck in the
 // tails or never come there. Warm-up finds out by trying, and learns the posterior's own mean and covariance.
-// Then half of the steps are draws from Student's law with these, whose tails are heavier than a normal law's,
-// and half are walks of all lengths. Every kind leaves the posterior invariant, so any mixture of them does.
+// Then half of the steps are draws from Student's law with these, whose tails are heavier than a normal
+// law's, and half are walks of all lengths. Every kind leaves the posterior invariant, so any mixture of them
+// does.
 class MixedProposal {
  public:
   explicit MixedProposal(Laplace fit);
