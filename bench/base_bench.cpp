@@ -76,6 +76,20 @@ BENCHMARK_CAPTURE(scalar, softplus, softplus, predictors)->Name("base/softplus/s
 BENCHMARK_CAPTURE(array, sigmoid, mlo::sigmoid, predictors)->Name("base/sigmoid/4096");
 BENCHMARK_CAPTURE(scalar, sigmoid, sigmoid, predictors)->Name("base/sigmoid/std/4096");
 
+void softplus_difference(benchmark::State& state) {
+  const std::vector<double> a = predictors();
+  std::vector<double> b = a, out(a.size());
+  for (double& v : b) v *= 1.01;
+  for ([[maybe_unused]] auto _ : state) {
+    mlo::softplus_difference(a, b, out);
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  report_per(state, a.size());
+  state.SetLabel(mlo::simd_target());
+}
+BENCHMARK(softplus_difference)->Name("base/softplus_difference/4096");
+
 void sum_softplus(benchmark::State& state) {
   const std::vector<double> x = predictors();
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mlo::sum_softplus(x));

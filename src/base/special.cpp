@@ -32,6 +32,23 @@ HWY_INLINE void map(const double* x, double* out, std::size_t n, F f) {
   for (std::size_t k = 0; i + k < n; ++k) out[i + k] = rest[k];
 }
 
+// The same for a function of two arrays.
+template <class F>
+HWY_INLINE void map(const double* a, const double* b, double* out, std::size_t n, F f) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+  if (i == n) return;
+  HWY_ALIGN double rest_a[hn::MaxLanes(d)];
+  HWY_ALIGN double rest_b[hn::MaxLanes(d)];
+  hn::Store(hn::Set(d, 1.0), d, rest_a);
+  hn::Store(hn::Set(d, 1.0), d, rest_b);
+  for (std::size_t k = 0; i + k < n; ++k) rest_a[k] = a[i + k], rest_b[k] = b[i + k];
+  hn::Store(f(d, hn::Load(d, rest_a), hn::Load(d, rest_b)), d, rest_a);
+  for (std::size_t k = 0; i + k < n; ++k) out[i + k] = rest_a[k];
+}
+
 // Function objects, not lambdas: a lambda does not inherit the instruction set of the function around it.
 struct Exp {
   template <class D, class V>
@@ -51,6 +68,12 @@ struct Softplus {
     return softplus(d, x);
   }
 };
+struct SoftplusDifference {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V b) const {
+    return softplus_difference(d, a, b);
+  }
+};
 struct Sigmoid {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
@@ -61,6 +84,9 @@ struct Sigmoid {
 void exp_array(const double* x, double* out, std::size_t n) { map(x, out, n, Exp()); }
 void log_array(const double* x, double* out, std::size_t n) { map(x, out, n, Log()); }
 void softplus_array(const double* x, double* out, std::size_t n) { map(x, out, n, Softplus()); }
+void softplus_difference_array(const double* a, const double* b, double* out, std::size_t n) {
+  map(a, b, out, n, SoftplusDifference());
+}
 void sigmoid_array(const double* x, double* out, std::size_t n) { map(x, out, n, Sigmoid()); }
 
 // (1 + a)(1 + b) - 1. Products are kept less one, because 1 + t would drop a t below 1e-16.
@@ -141,6 +167,7 @@ namespace mlo {
 HWY_EXPORT(exp_array);
 HWY_EXPORT(log_array);
 HWY_EXPORT(softplus_array);
+HWY_EXPORT(softplus_difference_array);
 HWY_EXPORT(sigmoid_array);
 HWY_EXPORT(sum_softplus_array);
 HWY_EXPORT(target_name);
@@ -158,6 +185,12 @@ void log(std::span<const double> x, std::span<double> out) noexcept {
 void softplus(std::span<const double> x, std::span<double> out) noexcept {
   assert(x.size() == out.size());
   HWY_DYNAMIC_DISPATCH(softplus_array)(x.data(), out.data(), x.size());
+}
+
+void softplus_difference(std::span<const double> a, std::span<const double> b,
+                         std::span<double> out) noexcept {
+  assert(a.size() == out.size() && b.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(softplus_difference_array)(a.data(), b.data(), out.data(), out.size());
 }
 
 void sigmoid(std::span<const double> x, std::span<double> out) noexcept {

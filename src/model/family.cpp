@@ -40,6 +40,11 @@ void Logistic::terms(const Batch& batch, std::span<double> out) const noexcept {
   for (std::size_t k = 0; k < out.size(); ++k) out[k] = batch.y[k] * batch.eta[k] - out[k];
 }
 
+void Logistic::differences(const Batch& from, const Batch& to, std::span<double> out) const noexcept {
+  softplus_difference(from.eta, to.eta, out);
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = to.y[k] * (to.eta[k] - from.eta[k]) - out[k];
+}
+
 double Logistic::sum(const Batch& batch) const noexcept {
   double linear = 0;
   for (std::size_t k = 0; k < batch.eta.size(); ++k) linear += batch.y[k] * batch.eta[k];

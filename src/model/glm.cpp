@@ -39,6 +39,19 @@ class PaddedCoefficients {
 
 linear::RowStoreView view(const Design& design) { return {design.x.data(), design.stride, design.dim}; }
 
+// The terms at `to` less those at `from`, of up to block_rows rows.
+template <Family F>
+void term_differences(const F& family, const Batch& from, const Batch& to, std::span<double> out) noexcept {
+  if constexpr (requires { family.differences(from, to, out); }) {
+    family.differences(from, to, out);
+  } else {
+    std::array<double, block_rows> from_terms;
+    family.terms(to, out);
+    family.terms(from, std::span(from_terms).first(out.size()));
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] -= from_terms[k];
+  }
+}
+
 }  // namespace
 
 template <Family F>
@@ -102,7 +115,7 @@ template <Family F>
 void Glm<F>::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                         std::span<double> differences) const noexcept {
   const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);
-  std::array<double, pair_rows> from_eta, to_eta, y, from_terms;
+  std::array<double, pair_rows> from_eta, to_eta, y;
   for (std::size_t first = 0; first < ids.size(); first += pair_rows) {
     const std::size_t count = std::min(pair_rows, ids.size() - first);
     const RowId* part = ids.data() + first;
@@ -114,11 +127,9 @@ void Glm<F>::log_likelihood_differences(Params from, Params to, std::span<const 
         from_eta[k] += design_.offset(part[k]);
         to_eta[k] += design_.offset(part[k]);
       }
-    const std::span<double> out = differences.subspan(first, count);
-    family_.terms({{to_eta.data(), count}, {y.data(), count}, F::has_aux ? to.back() : 0}, out);
-    family_.terms({{from_eta.data(), count}, {y.data(), count}, F::has_aux ? from.back() : 0},
-                  std::span(from_terms).first(count));
-    for (std::size_t k = 0; k < count; ++k) out[k] -= from_terms[k];
+    term_differences(family_, {{from_eta.data(), count}, {y.data(), count}, F::has_aux ? from.back() : 0},
+                     {{to_eta.data(), count}, {y.data(), count}, F::has_aux ? to.back() : 0},
+                     differences.subspan(first, count));
   }
 }
 
@@ -157,7 +168,7 @@ template <Family F>
 void Glm<F>::log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
                                        std::span<double> remainders) const noexcept {
   const PaddedCoefficients beta(centre, design_.dim);
-  std::array<double, block_rows> eta, from_eta, to_eta, y, from_terms;
+  std::array<double, block_rows> eta, from_eta, to_eta, y;
   DerivativeBlock f;
   const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);
   for (std::size_t first = 0; first < ids.size(); first += block_rows) {
@@ -177,9 +188,8 @@ void Glm<F>::log_likelihood_remainders(Params centre, Params from, Params to, st
     }
     const std::span<const double> responses(y.data(), count);
     const std::span<double> out = remainders.subspan(first, count);
-    family_.terms({{to_eta.data(), count}, responses, F::has_aux ? to.back() : 0}, out);
-    family_.terms({{from_eta.data(), count}, responses, F::has_aux ? from.back() : 0},
-                  std::span(from_terms).first(count));
+    term_differences(family_, {{from_eta.data(), count}, responses, F::has_aux ? from.back() : 0},
+                     {{to_eta.data(), count}, responses, F::has_aux ? to.back() : 0}, out);
     family_.derivatives({{eta.data(), count}, responses, F::has_aux ? centre.back() : 0}, f.spans(count));
     for (std::size_t k = 0; k < count; ++k) {
       const double change = to_eta[k] - from_eta[k];
@@ -192,7 +202,7 @@ void Glm<F>::log_likelihood_remainders(Params centre, Params from, Params to, st
         expansion += aux_change * (f.aux[k] + f.aux_second[k] * aux_middle) +
                      f.aux_eta[k] * (change * aux_middle + aux_change * middle);
       }
-      out[k] = out[k] - from_terms[k] - expansion;
+      out[k] -= expansion;
     }
   }
 }

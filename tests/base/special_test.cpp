@@ -36,6 +36,15 @@ long double sigmoid_reference(long double x) {
   return (x < 0 ? t : 1) / (1 + t);
 }
 
+// softplus(b) - softplus(a) for a <= b: log((1 + e^b) / (1 + e^a)) = log(1 + sigmoid(a) (e^(b - a) - 1)).
+long double softplus_rise(long double a, long double b) {
+  return b - a < 1 ? std::log1p(sigmoid_reference(a) * std::expm1(b - a))
+                   : softplus_reference(b) - softplus_reference(a);
+}
+long double softplus_difference_reference(long double a, long double b) {
+  return a <= b ? softplus_rise(a, b) : -softplus_rise(b, a);
+}
+
 // |got - expected| in spacings of the doubles at expected; 0 where both are the same infinity.
 double ulps(double got, long double expected) {
   const double nearest = static_cast<double>(expected);
@@ -166,6 +175,71 @@ TEST_P(SpecialOnTarget, LogIsWithinItsBound) {
 
 TEST_P(SpecialOnTarget, SoftplusIsWithinItsBound) {
   expect_within(2.25, mlo::softplus, softplus_reference, arguments());
+}
+
+// Pairs far apart and pairs close together: the error beyond 1 ULP of the result, in units of the spacing of
+// the doubles at 1 times the smaller of 1 and e^max(a, b).
+TEST_P(SpecialOnTarget, SoftplusDifferenceIsWithinItsBound) {
+  std::vector<double> a, b;
+  append_uniform(a, -40, 40, 200'000);
+  append_uniform(b, -40, 40, 200'000);
+  append_uniform(a, -3, 3, 100'000);
+  append_uniform(b, -3, 3, 100'000);
+  append_uniform(a, -740, 740, 50'000);
+  append_uniform(b, -740, 740, 50'000);
+  std::vector<double> base, step;
+  append_uniform(base, -40, 40, 200'000);
+  append_uniform(step, -20, 0, 200'000);
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    a.push_back(base[i]);
+    b.push_back(base[i] + (i % 2 == 0 ? 1 : -1) * std::exp2(step[i]));
+  }
+  std::vector<double> out(a.size());
+  mlo::softplus_difference(a, b, out);
+  double worst = 0, at_a = 0, at_b = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const long double expected = softplus_difference_reference(a[i], b[i]);
+    const double nearest = static_cast<double>(expected);
+    const double ulp = std::nextafter(std::abs(nearest), kInf) - std::abs(nearest);
+    const double size = std::max(std::exp(std::min(0.0, std::max(a[i], b[i]))), kSmallestNormal);
+    const double error = static_cast<double>((std::abs(out[i] - expected) - ulp) /
+                                             (static_cast<long double>(size) * 0x1p-52L));
+    if (!(error <= worst)) worst = error, at_a = a[i], at_b = b[i];
+  }
+  RecordProperty("largest_error", std::to_string(worst));
+  EXPECT_LE(worst, 1.25) << at_a << " " << at_b;
+}
+
+TEST_P(SpecialOnTarget, SoftplusDifferenceHasItsLimits) {
+  const auto value = [](double from, double to) {
+    const std::vector<double> a{from}, b{to};
+    std::vector<double> out(1);
+    mlo::softplus_difference(a, b, out);
+    return out[0];
+  };
+  EXPECT_EQ(value(-kInf, kInf), kInf);
+  EXPECT_EQ(value(kInf, 0.0), -kInf);
+  EXPECT_EQ(value(-kInf, -kInf), 0.0);
+  EXPECT_EQ(value(3.0, 3.0), 0.0);
+  EXPECT_EQ(value(-kLargest, kLargest), kLargest);
+  EXPECT_TRUE(std::isnan(value(kNaN, 1.0)));
+  EXPECT_TRUE(std::isnan(value(1.0, kNaN)));
+}
+
+TEST_P(SpecialOnTarget, ASoftplusDifferenceDoesNotDependOnItsPlace) {
+  std::vector<double> a, b;
+  append_uniform(a, -5, 5, 40);
+  append_uniform(b, -5, 5, 40);
+  std::vector<double> all(a.size());
+  mlo::softplus_difference(a, b, all);
+  for (std::size_t first = 0; first < 9; ++first)
+    for (std::size_t length = 0; length <= 17; ++length) {
+      std::vector<double> part(length + 1, -7.0);
+      mlo::softplus_difference(std::span(a).subspan(first, length), std::span(b).subspan(first, length),
+                               std::span(part).first(length));
+      for (std::size_t k = 0; k < length; ++k) EXPECT_EQ(part[k], all[first + k]) << first << " " << length;
+      EXPECT_EQ(part[length], -7.0);
+    }
 }
 
 TEST_P(SpecialOnTarget, SigmoidIsWithinItsBound) {

@@ -20,6 +20,12 @@ void log(std::span<const double> x, std::span<double> out) noexcept;
 // log(1 + e^x): 2.25 ULP (2.08). Never overflows, and is e^x to the last bits where x is very negative.
 void softplus(std::span<const double> x, std::span<double> out) noexcept;
 
+// log(1 + e^b) - log(1 + e^a) for each pair. Error: 1 ULP of the result and 1.25 (1.06) ULPs of the smaller
+// of 1 and e^max(a, b); the difference of two results of softplus would have the ULPs of those, however small
+// the step from a to b.
+void softplus_difference(std::span<const double> a, std::span<const double> b,
+                         std::span<double> out) noexcept;
+
 // 1 / (1 + e^-x): 2.5 ULP (2.38) in both tails.
 void sigmoid(std::span<const double> x, std::span<double> out) noexcept;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -20,10 +21,20 @@ struct TermMoments {
   double sum = 0, squares = 0;
 
   void see(std::span<const double> terms) noexcept {
-    for (const double x : terms) {
-      sum += x;
-      squares += x * x;
+    // Four running sums, because one would wait for the latency of every addition.
+    std::array<double, 4> sums{}, square_sums{};
+    std::size_t k = 0;
+    for (; k + 4 <= terms.size(); k += 4)
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        sums[lane] += terms[k + lane];
+        square_sums[lane] += terms[k + lane] * terms[k + lane];
+      }
+    for (; k < terms.size(); ++k) {
+      sums[0] += terms[k];
+      square_sums[0] += terms[k] * terms[k];
     }
+    sum += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    squares += (square_sums[0] + square_sums[1]) + (square_sums[2] + square_sums[3]);
     count += terms.size();
   }
   [[nodiscard]] double mean() const noexcept { return sum / static_cast<double>(count); }

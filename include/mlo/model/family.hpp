@@ -41,6 +41,9 @@ struct StartingPoint {
 // terms(batch, out)   log p(y | eta), complete with its normalising constant
 // sum(batch)          the sum of the terms, up to a constant: what depends on y and known parameters alone
 // derivatives(...)    the sum, as above, and the derivatives
+// differences(from, to, out)
+//                     the terms at `to` less those at `from`, which differ in eta and aux: where a family can
+//                     take them together faster, or with less rounding, than two calls of terms
 // start(design)       a point from which Newton's method finds its way
 // recedes(y, t, tol)  whether the term never falls as eta moves in the direction of t, for any aux
 //
@@ -60,6 +63,7 @@ struct Logistic {
   }
   static void check(const Design& design);
   void terms(const Batch& batch, std::span<double> out) const noexcept;
+  void differences(const Batch& from, const Batch& to, std::span<double> out) const noexcept;
   [[nodiscard]] double sum(const Batch& batch) const noexcept;
   double derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept;
   [[nodiscard]] static StartingPoint start(const Design& design);
