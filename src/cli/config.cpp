@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "mlo/base/errors.hpp"
@@ -35,10 +36,24 @@ bool given(const std::vector<std::string>& arguments, const CLI::Option& option)
 
 }  // namespace
 
-std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& fit) {
-  if (arguments.empty() || arguments[0] != "fit") return arguments;
-  const std::string file = config_file(arguments);
-  if (file.empty()) return arguments;
+std::string Config::explain(std::string message) const {
+  const auto named = [&](const std::string& option) {
+    const std::size_t at = message.find(option);
+    if (at == std::string::npos) return false;
+    const std::size_t end = at + option.size();  // of --prior, but not of --prior-for
+    return end == message.size() ||
+           (std::isalnum(static_cast<unsigned char>(message[end])) == 0 && message[end] != '-');
+  };
+  const auto option = std::find_if(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument.rfind("--", 0) == 0 && named(argument);
+  });
+  return option == arguments.end() ? message : file + ": " + message;
+}
+
+Config read_config(const std::vector<std::string>& typed, const CLI::App& fit) {
+  if (typed.empty() || typed[0] != "fit") return {};
+  const std::string file = config_file(typed);
+  if (file.empty()) return {};
   std::istringstream text(read_file(file));
   std::vector<CLI::ConfigItem> items;
   try {
@@ -46,7 +61,7 @@ std::vector<std::string> with_config(std::vector<std::string> arguments, const C
   } catch (const CLI::Error& e) {
     throw UsageError(file + ": " + e.what());
   }
-  std::vector<std::string> added;
+  Config config{file, {}};
   for (const CLI::ConfigItem& item : items) {
     if (item.name == "++" || item.name == "--") continue;  // how the parser marks a section's begin and end
     if (!item.parents.empty() && item.parents != std::vector<std::string>{"fit"})
@@ -61,14 +76,13 @@ std::vector<std::string> with_config(std::vector<std::string> arguments, const C
       throw UsageError(file + ": unknown option \"" + item.name + "\"; mlo fit --help shows all");
     if (item.inputs.empty() || item.name.empty())
       throw UsageError(file + ": \"" + item.name + "\" has no value; write name = value");
-    if (given(arguments, *option)) continue;
+    if (given(typed, *option)) continue;
     const bool flag = item.inputs.size() == 1 && (item.inputs[0] == "true" || item.inputs[0] == "false");
     if (flag && item.inputs[0] == "false") continue;
-    added.push_back(name);
-    if (!flag) added.insert(added.end(), item.inputs.begin(), item.inputs.end());
+    config.arguments.push_back(name);
+    if (!flag) config.arguments.insert(config.arguments.end(), item.inputs.begin(), item.inputs.end());
   }
-  arguments.insert(arguments.begin() + 1, added.begin(), added.end());
-  return arguments;
+  return config;
 }
 
 }  // namespace mlo::cli

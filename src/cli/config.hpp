@@ -12,9 +12,17 @@ class App;
 
 namespace mlo::cli {
 
-// The arguments (without the program's name) with the options of the file that --config names, if any,
-// inserted after the command. An option that is on the command line already is left as it is there. Throws
-// DataError if the file cannot be read, UsageError if it is not TOML or names an option that `fit` has not.
-[[nodiscard]] std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& fit);
+// The options of the file that --config names; empty without it.
+struct Config {
+  std::string file;
+  std::vector<std::string> arguments;  // as on the command line, without those that stand there already
+
+  // A message about one of these options, with the file it comes from.
+  [[nodiscard]] std::string explain(std::string message) const;
+};
+
+// `typed` is the command line without the program's name. Throws DataError if the file cannot be read,
+// UsageError if it is not TOML or names an option that `fit` has not.
+[[nodiscard]] Config read_config(const std::vector<std::string>& typed, const CLI::App& fit);
 
 }  // namespace mlo::cli

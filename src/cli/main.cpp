@@ -102,19 +102,25 @@ int run(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool known = !app.get_subcommands([&](const CLI::App* c) { return c->get_name() == first; }).empty();
   const auto command = [&] { return known ? first : std::string(); };
+  cli::Config config;
   try {
     if (!known && !first.empty() && first[0] != '-')
       throw UsageError(
           fmt::format("unknown command \"{}\"; commands are {}\nSee mlo --help.", first, command_names(app)));
-    std::vector<std::string> arguments =
-        cli::with_config({argv + 1, argv + argc}, *app.get_subcommand("fit"));
+    std::vector<std::string> arguments{argv + 1, argv + argc};
+    config = cli::read_config(arguments, *app.get_subcommand("fit"));
+    if (!config.arguments.empty())
+      arguments.insert(arguments.begin() + 1, config.arguments.begin(), config.arguments.end());
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app.parse(std::move(arguments));
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     const std::string hint = command().empty() ? "mlo --help" : "mlo " + command() + " --help";
-    return report(command(), fmt::format("{}\nSee {}.", explain(e, app), hint), ExitCode::usage);
+    return report(command(), fmt::format("{}\nSee {}.", config.explain(explain(e, app)), hint),
+                  ExitCode::usage);
+  } catch (const UsageError& e) {
+    return report(command(), config.explain(e.what()), e.code());
   } catch (const Error& e) {
     return report(command(), e.what(), e.code());
   } catch (const std::bad_alloc&) {

@@ -122,8 +122,8 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
     const auto started = Clock::now();
     const double all = static_cast<double>(options.steps() * options.chains);
     int shown_tenth = 0;
-    while (watching_) {
-      std::this_thread::sleep_for(refresh);
+    std::unique_lock lock(mutex_);
+    while (!stopped_.wait_for(lock, refresh, [this] { return !watching_; })) {
       double done = 0, accepted = 0, warm = 0;
       for (const auto& chain : control.chains) {
         const auto steps = chain.steps.load(std::memory_order_relaxed);
@@ -132,7 +132,7 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
         accepted += static_cast<double>(chain.accepted.load(std::memory_order_relaxed));
       }
       const int tenth = static_cast<int>(10 * done / all);
-      if (!terminal_ && (tenth <= shown_tenth || !watching_)) continue;
+      if (!terminal_ && tenth <= shown_tenth) continue;
       shown_tenth = tenth;
       const double elapsed = std::chrono::duration<double>(Clock::now() - started).count();
       const double made = done - at_start;
@@ -145,7 +145,11 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
 }
 
 void Progress::stop_watching() {
-  watching_ = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    watching_ = false;
+  }
+  stopped_.notify_one();
   if (thread_.joinable()) thread_.join();
   clear();
 }

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -41,7 +43,9 @@ class Progress {
   int last_tenth_ = -1;
   Clock::time_point work_started_{};
   double done_at_start_ = 0;
-  std::atomic<bool> watching_{false};
+  std::mutex mutex_;
+  std::condition_variable stopped_;  // when watching_ turns false
+  bool watching_ = false;            // under mutex_
   std::thread thread_;
 };
 

@@ -124,7 +124,7 @@ MethodResult run(const FitOptions& fit_options, const std::string& name, const T
 void measure(const std::vector<ParameterSummary>& posterior, const FitOptions& fit_options,
              MethodResult& result) {
   compare_with(posterior, result);
-  const double steps = static_cast<double>(result.draws) * static_cast<double>(fit_options.thin);
+  const double steps = static_cast<double>(result.draws) * static_cast<double>(fit_options.thin.value_or(1));
   const double rows = result.rows_per_step * steps;
   result.ess_per_second = result.ess / result.sample_seconds;
   result.ess_per_million_rows = rows > 0 ? 1e6 * result.ess / rows : std::numeric_limits<double>::infinity();
@@ -165,6 +165,7 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
     throw UsageError(fmt::format("--reference-draws must be at least 100 (got {})", given.reference_draws));
   BenchOptions options = given;
   if (!options.fit.seed) options.fit.seed = 1;  // a comparison is to be repeated
+  if (!options.fit.thin) options.fit.thin = 1;  // and every method's steps count alike
   if (options.methods.empty())
     for (const MethodEntry& entry : methods())
       if (entry.name != "auto") options.methods.emplace_back(entry.name);

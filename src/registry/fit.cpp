@@ -196,7 +196,8 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-Loaded load(const FitOptions& options, const Formula& formula, Table table) {
+// Reads the table into a model, and settles the options that were waiting for the number of rows.
+Loaded load(FitOptions& options, const Formula& formula, Table table) {
   DesignOptions design_options;
   design_options.scale = options.scale == "sd"         ? Scale::sd
                          : options.scale == "standard" ? Scale::standard
@@ -210,6 +211,7 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   std::vector<std::string> notes;
   add_scale_note(options, notes);
   AnyModel model = make_model(options, std::move(design), notes);
+  if (!options.thin) options.thin = default_thin(options, facts.used);
   return {std::move(model), std::move(facts), std::move(notes)};
 }
 
@@ -223,7 +225,7 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
                .chains = static_cast<std::size_t>(options.chains),
                .warmup = static_cast<std::size_t>(options.warmup),
                .draws = static_cast<std::size_t>(options.draws),
-               .thin = static_cast<std::size_t>(options.thin)};
+               .thin = static_cast<std::size_t>(options.thin.value())};
   job.threads = static_cast<std::size_t>(options.threads);
   job.watcher = &watcher;
   job.checkpoint = checkpoint;
@@ -255,6 +257,7 @@ FitResult run(const FitOptions& options, Loaded loaded, const FitWatcher& watche
                         loaded.facts.used, result.names.size(), result.names.size() == 1 ? "" : "s");
   s.notes = std::move(loaded.notes);
   s.notes.insert(s.notes.end(), outcome.notes.begin(), outcome.notes.end());
+  if (*options.thin > 1) s.notes.push_back(fmt::format("{} steps a draw (--thin)", *options.thin));
   s.notes.push_back(fmt::format("seed {}", *options.seed));
   if (loaded.facts.dropped > 0)
     s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped", loaded.facts.dropped,
@@ -284,6 +287,7 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
                                    options.out, options.out));
     const FitOptions kept = directory->options();
     if (!options.seed) options.seed = kept.seed;
+    if (!options.thin) options.thin = kept.thin;
     if (!options.data.empty() && options_to_json(options) != options_to_json(kept))
       throw UsageError(
           fmt::format("--resume: these are not the options of the run in {}; leave them out, as all is "

@@ -274,6 +274,12 @@ void check_method_name(const std::string& method) {
     throw UsageError(fmt::format("--method must be one of {} (got \"{}\")", method_names(), method));
 }
 
+std::int64_t default_thin(const FitOptions& options, std::size_t rows) {
+  if (options.method != "auto" && options.method != "full" && options.method != "exact") return 1;
+  constexpr std::size_t many = 20'000, most = 10;
+  return static_cast<std::int64_t>(std::clamp<std::size_t>(many / std::max<std::size_t>(rows, 1), 1, most));
+}
+
 void check(const FitOptions& o) {
   if (!known(family_table, o.family))
     throw UsageError(fmt::format("--family must be one of {} (got \"{}\")", family_names(), o.family));
@@ -284,7 +290,7 @@ void check(const FitOptions& o) {
   within("--chains", o.chains, 1, 10'000);
   within("--warmup", o.warmup, 0, billion);
   within("--draws", o.draws, 1, billion);
-  within("--thin", o.thin, 1, billion);
+  if (o.thin) within("--thin", *o.thin, 1, billion);
   within("--threads", o.threads, 0, 1024);
   check_method_options(o);
   check_proposal_options(o);

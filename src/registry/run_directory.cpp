@@ -127,7 +127,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
                                .chain = chain + 1,
                                .warmup = static_cast<std::uint64_t>(options.warmup),
                                .draws = static_cast<std::uint64_t>(options.draws),
-                               .thin = static_cast<std::uint64_t>(options.thin),
+                               .thin = static_cast<std::uint64_t>(options.thin.value_or(1)),
                                .names = result.names};
     write_file(file(fmt::format("draws-{}.csv", chain + 1)), stan_csv(header, result.chains[chain]));
   }

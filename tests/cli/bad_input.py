@@ -637,6 +637,19 @@ class ConfigFiles(CommandTest):
             self.assertEqual(result.stderr, f"mlo fit: options.toml: {message}\n")
             self.assertEqual((result.code, result.stdout), (USAGE, ""))
 
+    def test_a_wrong_value_in_a_config_file_is_named_with_the_file(self):
+        fit = ("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
+        for line, message in (("draws = 0", "--draws must be at least 1 (got 0)\n"),
+                              ('draws = "abc"', '--draws: must be a whole number of at most 18 digits (got "abc")\n'
+                                                "See mlo fit --help.\n")):
+            self.write("options.toml", line + "\n")
+            result = self.mlo(*fit)
+            self.assertEqual((result.code, result.stdout, result.stderr),
+                             (USAGE, "", f"mlo fit: options.toml: {message}"))
+            # What stands on the command line is not the file's.
+            result = self.mlo(*fit, "--draws", "-1")
+            self.assertEqual((result.code, result.stderr), (USAGE, "mlo fit: --draws must be at least 1 (got -1)\n"))
+
     def test_the_command_line_has_the_last_word_also_in_its_short_form(self):
         self.write("options.toml", 'family = "poisson"\nout = "one"\nseed = 5\ndraws = 20\nwarmup = 20\n')
         result = self.good("fit", "data.csv", "y ~ x1", "--config", "options.toml", "-o", "two", "--seed=6")
@@ -710,7 +723,8 @@ class FullDisk(BadInputTest):
     """A limit on the size of files stands for a full disk: writing fails in the middle of a file."""
 
     # Two chains of 400 draws of 3 doubles: checkpoints of about 13 kB, draws of about 30 kB, run.json of 1 to 3 kB.
-    fit = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "2", "--warmup", "20", "--draws", "400", "--seed", "1")
+    fit = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "2", "--warmup", "20", "--draws", "400", "--thin", "1",
+           "--seed", "1")
 
     def setUp(self):
         super().setUp()

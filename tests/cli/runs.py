@@ -40,6 +40,18 @@ class RunDirectory(CommandTest):
                             ("seed", 9)):
             self.assertEqual(options[name], value, name)
 
+    def test_steps_a_draw_that_nobody_asked_for_are_printed_and_recorded(self):
+        without = self.fit[:self.fit.index("--thin")] + self.fit[self.fit.index("--thin") + 2:]
+        for method, thin in (("full", 10), ("exact", 10), ("mlo", 1)):
+            with self.subTest(method=method):
+                run = "run-" + method
+                printed = self.good(*without, "--method", method, "--out", run).stdout
+                self.assertEqual("10 steps a draw (--thin)" in printed, thin == 10)
+                self.assertEqual(self.run_json(run)["options"]["thin"], thin)
+                self.assertEqual(self.draws(run, 1).settings()["thin"], str(thin))
+                self.good(*without, "--thin", str(thin), "--method", method, "--out", run + "-again")
+                self.assertEqual(self.draws_bytes(run, 2), self.draws_bytes(run + "-again", 2))
+
     def test_the_draws_are_stan_csv(self):
         self.good(*self.full, "--out", "run")
         for chain in range(1, self.chains + 1):

@@ -86,6 +86,42 @@ TEST(Fit, TakesAKnownScaleOrSize) {
   }
 }
 
+// Up to 20,000 rows the methods that leave the posterior as it is take several steps a draw; as many as
+// --thin would, and never where it says otherwise.
+TEST(Fit, TakesSeveralStepsADrawWhereRowsAreFew) {
+  const FitOptions exact = options("gaussian", "auto", "y ~ x1 + x2");
+  EXPECT_EQ(default_thin(exact, 0), 10);
+  EXPECT_EQ(default_thin(exact, 2000), 10);
+  EXPECT_EQ(default_thin(exact, 2001), 9);
+  EXPECT_EQ(default_thin(exact, 10'000), 2);
+  EXPECT_EQ(default_thin(exact, 20'000), 1);
+  EXPECT_EQ(default_thin(exact, 10'000'000), 1);
+  EXPECT_EQ(default_thin(options("gaussian", "mlo", "y ~ x1 + x2"), 100), 1);
+
+  SimulateOptions data;
+  data.family = "gaussian";
+  data.rows = 150;
+  data.seed = 3;
+  data.coefficients = {0.8, -0.4};
+  const auto fit_with = [&](std::optional<std::int64_t> thin) {
+    FitOptions o = exact;
+    o.thin = thin;
+    return fit(o, simulate(data));
+  };
+  const auto fewest = [](const FitResult& result) {
+    double least = 4000;
+    for (const ParameterSummary& p : result.summary.parameters) least = std::min(least, p.ess_bulk);
+    return least;
+  };
+  const FitResult usual = fit_with({}), ten = fit_with(10), one = fit_with(1);
+  EXPECT_EQ(usual.chains[3].draws, ten.chains[3].draws);
+  EXPECT_NE(usual.chains[3].draws, one.chains[3].draws);
+  // Nearly independent draws, where single steps are not: 4000 draws know their number to a tenth or so.
+  EXPECT_GT(fewest(usual), 3000);
+  EXPECT_LT(fewest(one), 2000);
+  EXPECT_TRUE(usual.summary.warnings.empty());
+}
+
 std::string priors_used(const FitOptions& o, const Table& table) {
   FitOptions quick = o;
   quick.warmup = 10;
@@ -217,6 +253,7 @@ TEST(Fit, AnAuditComparesWithAllRows) {
   FitOptions o = options("logistic", "exact", "y ~ x1 + x2");
   o.audit = true;
   o.audit_every = 20;
+  o.thin = 1;
   const RunSummary s = fit(o, simulate(data)).summary;
   EXPECT_TRUE(s.audit.done);
   const double steps = static_cast<double>(s.chains * s.draws);
