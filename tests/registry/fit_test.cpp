@@ -203,7 +203,7 @@ TEST(Fit, RulesEstimatorsAndWeightsCombine) {
           continue;
         }
         const FitResult result = fit(o, table);
-        const std::string what = method + ", " + estimator + ", " + weights;
+        const testing::Message what = testing::Message() << method << ", " << estimator << ", " << weights;
         EXPECT_EQ(result.summary.method.name, method);
         if (estimator == "plain") continue;
         for (const double ratio : result.summary.noise.sd_ratio) EXPECT_NEAR(ratio, 1, 0.15) << what;
