@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 class Replicate : public testing::Test {
  protected:
-  Replicate() {
+  void SetUp() override {
     settings_.reps = 6;
     settings_.threads = 1;
     const FitOptions base =
@@ -35,7 +35,7 @@ class Replicate : public testing::Test {
                "-" + std::to_string(::getpid()));
     fs::remove_all(folder_);
   }
-  ~Replicate() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   std::string in(const std::string& name) {
     settings_.out = folder_ / name;
