@@ -9,6 +9,7 @@
 #include "experiments/command_line.hpp"
 #include "experiments/fits.hpp"
 #include "experiments/reproduce.hpp"
+#include "mlo/base/special.hpp"
 #include "mlo/registry/fit.hpp"
 #include "mlo/report/svg.hpp"
 
@@ -45,7 +46,7 @@ struct GammaLaw {
   [[nodiscard]] double mean() const { return shape / rate; }
   [[nodiscard]] double sd() const { return std::sqrt(shape) / rate; }
   [[nodiscard]] double density(double x) const {
-    return std::exp(shape * std::log(rate) + (shape - 1) * std::log(x) - rate * x - std::lgamma(shape));
+    return std::exp(shape * std::log(rate) + (shape - 1) * std::log(x) - rate * x - log_gamma(shape));
   }
 };
 

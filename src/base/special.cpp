@@ -5,6 +5,7 @@
 
 #include <hwy/foreach_target.h>  // compiles this file once per instruction set; before highway.h
 #include <hwy/highway.h>
+#include <math.h>  // lgamma_r is not in std
 
 #include <cassert>
 #include <cmath>
@@ -200,6 +201,11 @@ void sigmoid(std::span<const double> x, std::span<double> out) noexcept {
 
 double sum_softplus(std::span<const double> x) noexcept {
   return HWY_DYNAMIC_DISPATCH(sum_softplus_array)(x.data(), x.size());
+}
+
+double log_gamma(double x) noexcept {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
 }
 
 const char* simd_target() noexcept { return HWY_DYNAMIC_DISPATCH(target_name)(); }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/special.hpp"
 
 namespace mlo {
 
@@ -69,8 +70,7 @@ double log_factorial(double y) noexcept {
     return t;
   }();
   if (y < static_cast<double>(table.size())) return table[static_cast<std::size_t>(y)];
-  int sign = 0;
-  return ::lgamma_r(y + 1, &sign);
+  return log_gamma(y + 1);
 }
 
 RobustSpread robust_spread(std::vector<double> values) {

@@ -17,11 +17,6 @@
 namespace mlo {
 namespace {
 
-double log_gamma(double x) noexcept {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-}
-
 // log(1 + z^2 / nu) of every row, to the last bits also where it is tiny: with w = 1 + u rounded, log(w) u /
 // (w - 1) takes the rounding back (Kahan), and the logarithm is the SIMD one.
 void log_tails(const Batch& batch, double nu, double aux, std::span<double> out) noexcept {

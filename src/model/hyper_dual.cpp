@@ -1,10 +1,10 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/model/hyper_dual.hpp"
 
-#include <math.h>  // lgamma_r is not in std
-
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/trigamma.hpp>
+
+#include "mlo/base/special.hpp"
 
 namespace mlo::ad {
 namespace {
@@ -17,10 +17,7 @@ using Quiet =
 
 }  // namespace
 
-double log_gamma(double x) {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-}
+double log_gamma(double x) { return mlo::log_gamma(x); }
 double digamma(double x) { return boost::math::digamma(x, Quiet()); }
 double trigamma(double x) { return boost::math::trigamma(x, Quiet()); }
 

@@ -13,15 +13,10 @@
 #include <vector>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/special.hpp"
 
 namespace mlo {
 namespace {
-
-// lgamma of the C library writes to a global (signgam); the reentrant form does not.
-double log_gamma(double x) {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-}
 
 double log_constant(Prior::Kind kind, double a, double b, double freedom) {
   switch (kind) {

@@ -1,6 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/subsample/expansion.hpp"
 
+#include "mlo/base/special.hpp"
+
 namespace mlo {
 namespace {
 
@@ -30,7 +32,7 @@ double pair_bound(int order, const PairGeometry& g) noexcept {
 double expected_pair_bound(int order, std::size_t dim) noexcept {
   const auto p = static_cast<double>(dim);
   if (order == 3) return p * (p + 2) / 12;
-  return std::exp(1.5 * std::log(2.0) + std::lgamma(0.5 * (p + 3)) - std::lgamma(0.5 * p)) / 3;
+  return std::exp(1.5 * std::log(2.0) + log_gamma(0.5 * (p + 3)) - log_gamma(0.5 * p)) / 3;
 }
 
 int cheaper_order(std::size_t rows, std::size_t dim, double steps, double rows_order_2,

@@ -278,6 +278,17 @@ TEST_P(SpecialOnTarget, SigmoidHasItsLimits) {
   EXPECT_TRUE(std::isnan(value_of(mlo::sigmoid, kNaN)));
 }
 
+TEST(LogGamma, IsThatOfClosedForms) {
+  EXPECT_EQ(mlo::log_gamma(1), 0);
+  EXPECT_EQ(mlo::log_gamma(2), 0);
+  EXPECT_NEAR(mlo::log_gamma(0.5), std::log(std::acos(-1.0)) / 2, 1e-15);
+  double log_factorial = 0;
+  for (int k = 2; k < 170; ++k) {
+    log_factorial += std::log(k);
+    EXPECT_NEAR(mlo::log_gamma(k + 1), log_factorial, 1e-13 * log_factorial);
+  }
+}
+
 // A NaN or an infinity in one lane leaves its neighbours alone; neither position nor length changes a bit;
 // nothing is written past the end; out may be x itself.
 TEST_P(SpecialOnTarget, AnElementDoesNotDependOnItsPlaceOrNeighbours) {

@@ -19,7 +19,7 @@ import unittest
 
 COMMAND = os.environ.get("MLO_COMMAND", "")
 # A hung program fails its test here, with its output, before ctest ends the whole file.
-PATIENCE_SECONDS = 200
+PATIENCE_SECONDS = int(os.environ.get("MLO_PATIENCE_SECONDS", "200"))
 
 
 class Result:

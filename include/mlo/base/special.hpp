@@ -33,6 +33,9 @@ void sigmoid(std::span<const double> x, std::span<double> out) noexcept;
 // Relative error below 1e-14 for any length (where the sum is not subnormal).
 [[nodiscard]] double sum_softplus(std::span<const double> x) noexcept;
 
+// log Gamma(x) for x > 0, of one number. Safe from any thread, which std::lgamma is not: it writes a global.
+[[nodiscard]] double log_gamma(double x) noexcept;
+
 // The name of the instruction set the dispatcher chose on this machine, e.g. "AVX2"; part of a run's record.
 [[nodiscard]] const char* simd_target() noexcept;
 
