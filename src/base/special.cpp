@@ -17,37 +17,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace mlo::HWY_NAMESPACE {
 
-// Calls f on every vector of x. The rest that does not fill a vector is padded to a whole one, so that an
-// element gets the same instructions, and so the same bits, wherever it stands.
-template <class F>
-HWY_INLINE void map(const double* x, double* out, std::size_t n, F f) {
-  const hn::ScalableTag<double> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(f(d, hn::LoadU(d, x + i)), d, out + i);
-  if (i == n) return;
+// The first `count` of a vector's lanes, then ones.
+template <class D>
+HWY_INLINE hn::Vec<D> load_rest(D d, const double* x, std::size_t count) {
   HWY_ALIGN double rest[hn::MaxLanes(d)];
   hn::Store(hn::Set(d, 1.0), d, rest);
-  for (std::size_t k = 0; i + k < n; ++k) rest[k] = x[i + k];
-  hn::Store(f(d, hn::Load(d, rest)), d, rest);
-  for (std::size_t k = 0; i + k < n; ++k) out[i + k] = rest[k];
+  for (std::size_t k = 0; k < count; ++k) rest[k] = x[k];
+  return hn::Load(d, rest);
 }
 
-// The same for a function of two arrays.
-template <class F>
-HWY_INLINE void map(const double* a, const double* b, double* out, std::size_t n, F f) {
+// Calls f on every vector of the arrays x. The rest that does not fill a vector is padded to a whole one, so
+// that an element gets the same instructions, and so the same bits, wherever it stands.
+template <class F, class... Arrays>
+HWY_INLINE void map(F f, double* out, std::size_t n, Arrays... x) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(f(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(d, hn::LoadU(d, x + i)...), d, out + i);
   if (i == n) return;
-  HWY_ALIGN double rest_a[hn::MaxLanes(d)];
-  HWY_ALIGN double rest_b[hn::MaxLanes(d)];
-  hn::Store(hn::Set(d, 1.0), d, rest_a);
-  hn::Store(hn::Set(d, 1.0), d, rest_b);
-  for (std::size_t k = 0; i + k < n; ++k) rest_a[k] = a[i + k], rest_b[k] = b[i + k];
-  hn::Store(f(d, hn::Load(d, rest_a), hn::Load(d, rest_b)), d, rest_a);
-  for (std::size_t k = 0; i + k < n; ++k) out[i + k] = rest_a[k];
+  HWY_ALIGN double rest[hn::MaxLanes(d)];
+  hn::Store(f(d, load_rest(d, x + i, n - i)...), d, rest);
+  for (std::size_t k = 0; i + k < n; ++k) out[i + k] = rest[k];
 }
 
 // Function objects, not lambdas: a lambda does not inherit the instruction set of the function around it.
@@ -82,13 +72,13 @@ struct Sigmoid {
   }
 };
 
-void exp_array(const double* x, double* out, std::size_t n) { map(x, out, n, Exp()); }
-void log_array(const double* x, double* out, std::size_t n) { map(x, out, n, Log()); }
-void softplus_array(const double* x, double* out, std::size_t n) { map(x, out, n, Softplus()); }
+void exp_array(const double* x, double* out, std::size_t n) { map(Exp(), out, n, x); }
+void log_array(const double* x, double* out, std::size_t n) { map(Log(), out, n, x); }
+void softplus_array(const double* x, double* out, std::size_t n) { map(Softplus(), out, n, x); }
 void softplus_difference_array(const double* a, const double* b, double* out, std::size_t n) {
-  map(a, b, out, n, SoftplusDifference());
+  map(SoftplusDifference(), out, n, a, b);
 }
-void sigmoid_array(const double* x, double* out, std::size_t n) { map(x, out, n, Sigmoid()); }
+void sigmoid_array(const double* x, double* out, std::size_t n) { map(Sigmoid(), out, n, x); }
 
 // (1 + a)(1 + b) - 1. Products are kept less one, because 1 + t would drop a t below 1e-16.
 template <class V>
