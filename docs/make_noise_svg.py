@@ -20,12 +20,12 @@ FIT = ["y ~ 0 + x1 + x2", "--family", "logistic", "--prior", "normal(0, 3.162277
        "--draws", "4000", "--quiet"]
 # name, options, label, what it says under the label, class of its line
 RUNS = [
-    ("full", ["--method", "exact"], "exact", "0.02 rows a step: the posterior", "full"),
+    ("full", ["--method", "exact"], "exact", "0.02 rows per step: the posterior", "full"),
     ("adaptive", ["--method", "mlo-adaptive", "--subsample-size", "100", "--max-subsample-size", "5000", "--thin", "10"],
-     "mlo-adaptive", "100 to 5,000 rows a step", "adaptive"),
-    ("mlo", ["--method", "mlo", "--subsample-size", "1000", "--thin", "10"], "mlo", "1,000 rows a step", "mlo"),
+     "mlo-adaptive", "100 to 5,000 rows per step", "adaptive"),
+    ("mlo", ["--method", "mlo", "--subsample-size", "1000", "--thin", "10"], "mlo", "1,000 rows per step", "mlo"),
     ("uniform", ["--method", "uniform", "--subsample-size", "1000", "--thin", "10"],
-     "uniform", "1,000 rows a step", "uniform"),
+     "uniform", "1,000 rows per step", "uniform"),
 ]
 
 WIDTH, HEIGHT = 760, 400
