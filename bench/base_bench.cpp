@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Special functions per element, each beside its scalar version from the standard library, and random numbers
-// per draw. "per" is the time of one element or draw.
+// per draw. The counter "per" is the time for one element or draw.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ BENCHMARK_CAPTURE(draws, bounded, [](mlo::Stream& s) {
   return mlo::bounded(s, 581012);
 })->Name("base/bounded/581012");
 
-// What a kernel's step pays: a fresh stream and a few draws from it.
+// What a kernel's step pays: a new stream and a few draws from it.
 void fresh_stream(benchmark::State& state) {
   std::uint64_t iteration = 0;
   for ([[maybe_unused]] auto _ : state) {

@@ -11,17 +11,17 @@
 namespace mlo::bench {
 namespace {
 
-Glm<Logistic> model_of(Design design, double prior_sd) {
+Glm model_of(Design design, double prior_sd) {
   GlmPriors priors;
   priors.coefficients.assign(design.dim, Prior::normal(0, prior_sd));
-  return {std::move(design), {}, std::move(priors)};
+  return {std::move(design), make_family("logistic"), std::move(priors)};
 }
 
 }  // namespace
 
-Glm<Logistic> logistic(const Recipe& recipe) {
+Glm logistic(const Recipe& recipe) {
   Table table;
-  table.file = "bench";
+  table.source.name = "bench";
   table.rows = recipe.rows;
   std::vector<std::string> header;
   for (std::size_t j = 0; j <= recipe.columns.size(); ++j) {
@@ -34,10 +34,10 @@ Glm<Logistic> logistic(const Recipe& recipe) {
     for (std::size_t j = 0; j < recipe.columns.size(); ++j) {
       const double z = normal(stream), rho = j == 0 ? 0 : recipe.correlation;
       last = rho * last + std::sqrt(1 - rho * rho) * z;
-      table.columns[j + 1].values[i] = last;
+      table.columns[j + 1].numbers()[i] = last;
       eta += recipe.columns[j] * last;
     }
-    table.columns[0].values[i] = uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+    table.columns[0].numbers()[i] = uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
   }
   const char* formula = recipe.intercept ? "y ~ ." : "y ~ . - 1";
   return model_of(build_design(parse_formula(formula, header), std::move(table), {}), recipe.prior_sd);
@@ -51,7 +51,7 @@ Recipe d2(std::size_t rows) {
           .prior_sd = std::sqrt(10.0)};
 }
 
-Glm<Logistic> covertype(const std::string& file) {
+Glm covertype(const std::string& file) {
   CsvReader reader(file);
   const Formula formula = parse_formula(
       "(Cover_Type == 2) ~ Elevation + Aspect + Slope + Horizontal_Distance_To_Hydrology + "

@@ -13,13 +13,13 @@ namespace mlo::bench {
 struct Recipe {
   std::size_t rows = 0;
   std::vector<double> columns;            // their coefficients
-  std::optional<double> intercept = 0.0;  // none: no intercept
+  std::optional<double> intercept = 0.0;  // nullopt: no intercept
   double correlation = 0;                 // of neighbouring columns: AR(1)
   double prior_sd = 2.5;
 };
 
 // Standard normal columns. Built as a design directly: the cost of making it is not what is measured.
-Glm<Logistic> logistic(const Recipe& recipe);
+Glm logistic(const Recipe& recipe);
 
 // D2: Covertype-sized, intercept and ten correlated columns, coefficients like those of Covertype.
 Recipe d2(std::size_t rows = 581'012);
@@ -27,6 +27,6 @@ inline constexpr std::size_t covertype_rows = 581'012;
 inline constexpr std::size_t covertype_dim = 11;
 
 // Covertype itself: type 2 against the ten numeric columns, divided by their sds.
-Glm<Logistic> covertype(const std::string& file);
+Glm covertype(const std::string& file);
 
 }  // namespace mlo::bench

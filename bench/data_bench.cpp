@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The speed of the CSV reader in bytes of text a second, against a plain pass over the file's bytes.
-// The files are written once to the system's directory for temporary files, and removed at the end.
+// The speed of the CSV reader in bytes of text per second, against a plain pass over the file's bytes. The
+// files are written once to the system's directory for temporary files, and removed at the end.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t rows = 581012;
 
-// 11 columns of normal draws, as the shortest decimals that read back to the same double (16 or 17 digits).
+// 11 columns of normal draws, as the shortest decimals that read back as the same double (16 or 17 digits).
 std::string doubles_text() {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
@@ -59,7 +59,7 @@ class File {
     const int descriptor = ::mkstemp(pattern.data());
     if (descriptor < 0) throw std::runtime_error("cannot make a temporary file");
     path_ = pattern;
-    // zlib writes the file as it is in the transparent mode "T".
+    // In the transparent mode "T" zlib writes the text uncompressed.
     const gzFile out = gzdopen(descriptor, compressed ? "wb6" : "wbT");
     gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
     gzclose(out);
@@ -98,7 +98,7 @@ void read_csv(benchmark::State& state, bool doubles, bool compressed) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * file.text_bytes()));
 }
 
-// The price of the bytes alone: what the reader is measured against.
+// Reading the bytes alone: what the reader is compared with.
 void read_bytes(benchmark::State& state, bool doubles) {
   const File& file = file_of(doubles, false);
   std::vector<char> buffer(std::size_t{1} << 20);
@@ -118,7 +118,7 @@ const bool registered = [] {
   RegisterBenchmark("bytes/doubles/rows:581012/columns:11", read_bytes, true)->Unit(unit);
   RegisterBenchmark((doubles + "/plain").c_str(), read_csv, true, false)->Unit(unit);
   RegisterBenchmark((integers + "/plain").c_str(), read_csv, false, false)->Unit(unit);
-  // A second thread inflates, so the time that counts is the wall's.
+  // A second thread inflates, so wall-clock time is what counts.
   RegisterBenchmark((doubles + "/gzip").c_str(), read_csv, true, true)->Unit(unit)->UseRealTime();
   RegisterBenchmark((integers + "/gzip").c_str(), read_csv, false, true)->Unit(unit)->UseRealTime();
   return true;

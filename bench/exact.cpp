@@ -1,28 +1,25 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Effective draws a second of `exact`, with `full` under the same proposal in the same run: the cases of
-// docs/benchmarks.md. Sampling inside the library, one core unless it says otherwise, no file output.
+// Effective draws per second of `exact`, and of `full` with the same proposal in the same run: the cases of
+// docs/benchmarks.md. Sampling inside the library, on one core unless stated otherwise, without file output.
 //   bench_exact [CASE-SUBSTRING] [--covertype FILE.csv.gz] [--steps N]
 #include "mlo/kernel/exact.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "data.hpp"
+#include "mlo/base/timer.hpp"
 #include "mlo/chain/run.hpp"
 #include "mlo/data/csv.hpp"
-#include "mlo/diagnose/convergence.hpp"
+#include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/full.hpp"
 
 namespace mlo::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 struct Figures {
   double step_us = 0, rows = 0, acceptance = 0, ess_per_second = 0, ess_per_step = 0;
@@ -39,8 +36,8 @@ Figures measure(const M& model, const Mode& mode, std::size_t threads, std::size
   const auto start = [&](std::size_t) { return mode.theta; };
   std::vector<ChainRecord> records;
   if (rehearse) {
-    // The memory of a rehearsal's draws is used again: at 0.1 us a step the system's clearing of fresh pages
-    // would be a third of what is measured.
+    // The measured run reuses the memory of a trial run: at 0.1 us per step, the time that the system takes
+    // to clear new pages would be a third of the result.
     run_chains(model, threads, options, records, control, {}, make_kernel, start);
     for (ChainRecord& record : records) {
       ChainRecord fresh;
@@ -52,20 +49,13 @@ Figures measure(const M& model, const Mode& mode, std::size_t threads, std::size
     }
   }
   run_chains(model, threads, warm, records, control, {}, make_kernel, start);
-  const auto began = Clock::now();
+  const Timer timer;
   run_chains(model, threads, options, records, control, {}, make_kernel, start);
-  const double seconds = since(began);
+  const double seconds = timer.seconds();
   Figures f;
   double ess = INFINITY;
-  for (std::size_t j = 0; j < model.dim(); ++j) {
-    std::vector<std::vector<double>> values;
-    std::vector<std::span<const double>> views;
-    values.reserve(records.size());
-    views.reserve(records.size());
-    for (const ChainRecord& record : records) values.push_back(record.parameter(j));
-    for (const auto& v : values) views.emplace_back(v);
-    ess = std::min(ess, ess_bulk(views));
-  }
+  for (const ParameterSummary& p : summarise(std::vector<std::string>(model.dim()), records))
+    ess = std::min(ess, p.ess_bulk);
   double steps = 0;
   for (const ChainRecord& record : records) {
     const ChainAccount& a = record.account;
@@ -95,29 +85,28 @@ struct Settings {
   std::size_t steps = 1'000'000;
 };
 
-template <class F>
-void run_case(const Settings& settings, const std::string& name, const Glm<F>& model,
+void run_case(const Settings& settings, const std::string& name, const Glm& model,
               bool both_threads = false) {
-  using C = typename CurveOf<F>::type;
   ThreadPool pool(1);
-  const auto began = Clock::now();
+  const Timer timer;
   const Mode mode = find_mode(model, pool);
-  const double mode_seconds = since(began);
+  const double mode_seconds = timer.seconds();
   fmt::print("{}: n = {}, p = {}, mode {:.3f} s, {:.2f} passes\n", name, model.rows(), model.dim(),
              mode_seconds, mode.passes);
   const Laplace laplace(mode.theta, mode.information);
   std::size_t steps = settings.steps;
   if (model.dim() > 20) steps /= 4;
   for (const int order : {2, 3}) {
-    const auto set_up = Clock::now();
-    const auto expansion = std::make_shared<const Expansion<C>>(expand(model, pool, mode, {.order = order}));
+    const Timer set_up;
+    const auto expansion =
+        std::make_shared<const Expansion>(expand(*model.curved(), pool, mode, {.order = order}));
     fmt::print("  order {}: set-up {:.3f} s, expected rows {:.3f}, shell factors {:.2f} {:.2f}\n", order,
-               since(set_up), expansion->expected_rows(), expansion->shells[1].factor,
+               set_up.seconds(), expansion->expected_rows(), expansion->shells[1].factor,
                expansion->shells[2].factor);
     for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
       const auto kernel = [&](ThreadPool& chain_pool) {
-        return ExactKernel<Glm<F>, C>(model, expansion,
-                                      {.proposal = {}, .thinning = thinning, .audit_share = 0}, chain_pool);
+        return ExactKernel(model, expansion, {.proposal = {}, .thinning = thinning, .audit_share = 0},
+                           chain_pool);
       };
       print(name,
             fmt::format("exact {} {}", order, thinning == Thinning::balanced ? "balanced" : "factorised"),

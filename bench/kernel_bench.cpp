@@ -1,22 +1,28 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A step of each of the paper's kernels, on the same data with the same proposal.
+// A step of each of the paper's kernels, on the same data with the same proposal; and what it costs that a
+// kernel sees its model as an AnyModel.
 #include <benchmark/benchmark.h>
 
 #include "data.hpp"
+#include "method/parts.hpp"
 #include "mlo/kernel/decision.hpp"
+#include "mlo/kernel/exact.hpp"
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/kernel/subsampled.hpp"
+#include "mlo/model/any_model.hpp"
 #include "mlo/model/mode.hpp"
+#include "mlo/subsample/expansion.hpp"
 #include "mlo/subsample/row_source.hpp"
 #include "mlo/subsample/weights.hpp"
-#include "registry/parts.hpp"
 
 namespace mlo::bench {
 namespace {
 
 struct Fixture {
-  Glm<Logistic> model = logistic(d2());
+  Glm model = logistic(d2());
+  ModelOf<Glm> model_of{&model};
+  const AnyModel& any = model_of;
   ThreadPool pool{1};
   Mode mode = find_mode(model, pool);
   std::shared_ptr<const WeightedRows> rows = std::make_shared<const WeightedRows>(
@@ -27,6 +33,8 @@ struct Fixture {
           .cholesky.transpose()
           .triangularView<Eigen::Upper>()
           .solve(Eigen::MatrixXd(Eigen::MatrixXd::Identity(covertype_dim, covertype_dim)))};
+  std::shared_ptr<const Expansion> expansion =
+      std::make_shared<const Expansion>(expand(*model.curved(), pool, mode));
 };
 Fixture& fixture() {
   static Fixture f;
@@ -67,12 +75,12 @@ BENCHMARK(mlo)
     ->Arg(14'000)
     ->Unit(benchmark::kMicrosecond);
 
-// The same, of the registry's parts, which are variants: what it costs to be of any kind.
+// The same, made of the parts of methods, each of any kind: as the command runs it.
 void parts(benchmark::State& state) {
   auto& f = fixture();
-  steps(state, SubsampledKernel(f.model, AnyProposal(f.proposal), AnyRows(WithReplacement(f.rows)),
+  steps(state, SubsampledKernel(f.any, AnyProposal(f.proposal), AnyRows(WithReplacement(f.rows)),
                                 AnyRule(FixedSize(static_cast<std::size_t>(state.range(0)))),
-                                AnyEstimator<Glm<Logistic>>(PlainDifference(f.model))));
+                                AnyEstimator(PlainDifference(f.any))));
 }
 BENCHMARK(parts)
     ->Name("kernel/mlo-of-parts/logistic/rows:581012/dim:11/subsample")
@@ -99,6 +107,44 @@ void mlo_adaptive(benchmark::State& state) {
 BENCHMARK(mlo_adaptive)
     ->Name("kernel/mlo-adaptive/logistic/rows:581012/dim:11")
     ->Unit(benchmark::kMillisecond);
+
+// ---- the seam: one kernel over the model itself and over an AnyModel
+
+template <class M>
+void seam_full(benchmark::State& state, const M& model) {
+  steps(state, FullKernel(model, fixture().proposal, fixture().pool));
+}
+template <class M>
+void seam_mlo(benchmark::State& state, const M& model, std::size_t subsample) {
+  steps(state,
+        SubsampledKernel(model, fixture().proposal, WithReplacement(fixture().rows), FixedSize(subsample)));
+}
+template <class M>
+void seam_exact(benchmark::State& state, const M& model) {
+  steps(state, ExactKernel(model, fixture().expansion, {}, fixture().pool));
+}
+
+// visit(name of the way, what gives the model): the data are made when the first benchmark runs.
+template <class Visit>
+void both_ways(const Visit& visit) {
+  visit("static", []() -> const Glm& { return fixture().model; });
+  visit("any", []() -> const AnyModel& { return fixture().any; });
+}
+
+[[maybe_unused]] const bool seam = [] {
+  both_ways([](const std::string& way, auto model) {
+    const auto add = [&](const std::string& name, auto body) {
+      return benchmark::RegisterBenchmark(("kernel/" + name + "/" + way).c_str(), body);
+    };
+    add("full", [=](benchmark::State& state) { seam_full(state, model()); })->Unit(benchmark::kMillisecond);
+    for (const std::size_t subsample : {10U, 1000U})
+      add("mlo/rows:" + std::to_string(subsample), [=](benchmark::State& state) {
+        seam_mlo(state, model(), subsample);
+      })->Unit(benchmark::kMicrosecond);
+    add("exact", [=](benchmark::State& state) { seam_exact(state, model()); })->Unit(benchmark::kMicrosecond);
+  });
+  return true;
+}();
 
 }  // namespace
 }  // namespace mlo::bench

@@ -9,8 +9,8 @@
 namespace mlo::bench {
 namespace {
 
-const Glm<Logistic>& covertype() {
-  static const Glm<Logistic> model = logistic(d2());
+const Glm& covertype() {
+  static const Glm model = logistic(d2());
   return model;
 }
 

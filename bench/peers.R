@@ -1,6 +1,7 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
-# What R's samplers reach on the data sets of docs/benchmarks.md: effective draws a second of the slowest parameter
-# (posterior::ess_bulk), sampling only, one chain. Runs those of rstan and MCMCpack that are installed.
+# What R's samplers reach on the data sets of docs/benchmarks.md: effective draws per second of the slowest
+# parameter (posterior::ess_bulk), sampling only, one chain. Runs those of rstan and MCMCpack that are
+# installed.
 #   Debian: apt-get install r-cran-posterior r-cran-rstan r-cran-mcmcpack
 #   build/release/mlo simulate logistic --rows 100000 --coefficients 1,0.5 --seed 1 --out d1.csv
 #   Rscript bench/peers.R d1.csv

@@ -1,6 +1,6 @@
 include(CMakePackageConfigHelpers)
 
-set(layers mlo_base mlo_data mlo_model mlo_subsample mlo_kernel mlo_chain mlo_diagnose mlo_report mlo_registry)
+set(layers mlo_base mlo_data mlo_model mlo_subsample mlo_kernel mlo_chain mlo_diagnose mlo_method mlo_report mlo_fit)
 install(TARGETS mlo ${layers} EXPORT mlo-targets)
 install(TARGETS mlo_command)
 install(DIRECTORY include/mlo TYPE INCLUDE)

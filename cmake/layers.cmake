@@ -10,6 +10,8 @@ target_compile_options(mlo_warnings INTERFACE
 add_library(mlo_flags INTERFACE)
 target_compile_options(mlo_flags INTERFACE -ffp-contract=off)
 
+set(mlo_common_headers <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <span> <string> <variant> <vector>)
+
 # mlo_layer(NAME DEPENDS a b): a static library of src/NAME/*.cpp with its public headers in include/mlo/NAME.
 function(mlo_layer name)
   cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
@@ -33,13 +35,24 @@ function(mlo_layer name)
     PRIVATE $<BUILD_INTERFACE:mlo_warnings> $<BUILD_INTERFACE:mlo_flags> fmt::fmt)
   if(name STREQUAL base)
     target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${RANDOM123_INCLUDE_DIR}>)
-    target_link_libraries(${target} PUBLIC Eigen3::Eigen Boost::headers Threads::Threads PRIVATE PkgConfig::hwy)
+    target_link_libraries(${target} PUBLIC Eigen3::Eigen Boost::headers Threads::Threads
+      PRIVATE PkgConfig::hwy $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   elseif(name STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)
-  elseif(name STREQUAL model)
+  elseif(name MATCHES "^(model|subsample|kernel|chain|method)$")  # not all need it, but they share precompiled headers
     target_link_libraries(${target} PRIVATE PkgConfig::hwy)
-  elseif(name STREQUAL report OR name STREQUAL registry)
-    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+  elseif(name STREQUAL fit)
     target_compile_definitions(${target} PRIVATE MLO_VERSION="${PROJECT_VERSION}")
+  endif()
+  # Headers that nearly every source includes take a second or two to parse: once for all layers that use Eigen, once for
+  # the others.
+  if(name STREQUAL data)
+    target_precompile_headers(${target} PRIVATE ${mlo_common_headers})
+  elseif(name STREQUAL model)
+    target_precompile_headers(${target} PRIVATE ${mlo_common_headers} <Eigen/Dense>)
+  elseif(name MATCHES "^(subsample|kernel|chain|method)$")
+    target_precompile_headers(${target} REUSE_FROM mlo_model)
+  elseif(name MATCHES "^(diagnose|report|fit)$")
+    target_precompile_headers(${target} REUSE_FROM mlo_data)
   endif()
 endfunction()

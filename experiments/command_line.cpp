@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
+
+#include "mlo/base/json.hpp"
+#include "mlo/method/option_table.hpp"
 
 namespace mlo::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string quoted(const std::string& text) {
   const auto plain = [](unsigned char c) {
@@ -34,11 +34,12 @@ std::string word(const Json& value) {
 std::string command_line(const FitOptions& options) {
   const Json given = Json::parse(options_to_json(options)), usual = Json::parse(options_to_json({}));
   std::string out = fmt::format("mlo fit {} {}", quoted(options.data), quoted(options.formula));
-  for (const auto& [name, value] : given.items()) {
+  for (const auto& [name, value] : given.members()) {
     if (name == "data" || name == "formula" || value == usual.at(name)) continue;
     if (value.is_array()) {  // --prior-for: pairs
-      for (const Json& pair : value) out += fmt::format(" --{} {} {}", name, word(pair[0]), word(pair[1]));
-    } else if (value.is_boolean()) {
+      for (const auto& [parameter, prior] : value.get<std::vector<std::pair<std::string, std::string>>>())
+        out += fmt::format(" --{} {} {}", name, quoted(parameter), quoted(prior));
+    } else if (value.is_bool()) {
       out += fmt::format(" --{}", name);
     } else {
       out += fmt::format(" --{} {}", name, word(value));
@@ -56,9 +57,7 @@ std::string command_line(const SimulateOptions& o, const std::string& seed) {
   };
   add("intercept", o.intercept, usual.intercept);
   add("correlation", o.correlation, usual.correlation);
-  add("sigma", o.sigma, usual.sigma);
-  add("freedom", o.freedom, usual.freedom);
-  add("size", o.size, usual.size);
+  for (const auto& [name, value] : o.numbers) out += fmt::format(" --{} {}", name, value);
   return out + fmt::format(" --seed {} --out data.csv", seed);
 }
 

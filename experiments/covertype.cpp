@@ -1,14 +1,14 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Table 5: the Covertype data. Three fits of one file, each in a run directory of its own, which is also what
-// an interrupted one is continued from.
+// Table 5: the Covertype data. Three fits of one file, each in its own run directory, from which an
+// interrupted fit is continued.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "experiments/command_line.hpp"
@@ -17,8 +17,9 @@
 #include "experiments/reproduce.hpp"
 #include "experiments/store.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/poller.hpp"
 #include "mlo/base/thread_pool.hpp"
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::experiments {
 namespace {
@@ -62,7 +63,7 @@ struct Fits {
 Fits fits_of(const Settings& settings) {
   const Iterations iterations = settings.quick ? Iterations{.all = 12'000, .burn_in = 4000, .thin = 20}
                                                : Iterations{.all = 500'000, .burn_in = 100'000, .thin = 20};
-  // The paper does not state the prior: that of its logistic example.
+  // The paper does not state the prior; we take that of its logistic example.
   FitOptions base = base_fit("logistic", fmt::format("I(Cover_Type == 2) ~ {}", quantitative),
                              "normal(0, 3.1622776601683795)", iterations);
   base.prior_intercept = base.prior;
@@ -92,24 +93,18 @@ Fits fits_of(const Settings& settings) {
   return out;
 }
 
-// The steps of both chains together, shown while they run: there is nothing to count but them.
+// Progress is the steps of both chains together.
 class Steps {
  public:
   Steps(double all, const Watcher& watcher) : all_(all), watcher_(watcher) {
-    if (watcher.progress)
-      thread_ = std::thread([this] {
-        while (!ended_) {
-          show();
-          std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        }
-      });
+    if (!watcher.progress) return;
+    show();
+    poller_.emplace(std::chrono::milliseconds(100), [this] { show(); });
   }
   ~Steps() {
-    ended_ = true;
-    if (thread_.joinable()) {
-      thread_.join();
-      show();
-    }
+    if (!poller_) return;
+    poller_.reset();
+    show();
   }
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
@@ -118,7 +113,7 @@ class Steps {
     const std::lock_guard lock(mutex_);
     done_ += steps;
   }
-  // Of one chain. It counts its steps from where it is continued.
+  // Of one chain. A resumed chain counts steps from where it resumes.
   [[nodiscard]] FitWatcher watch(const RunControl*& control, double steps) {
     FitWatcher w;
     w.interrupt = watcher_.interrupt;
@@ -147,8 +142,7 @@ class Steps {
   const Watcher& watcher_;
   std::mutex mutex_;
   std::vector<const RunControl*> running_;
-  std::atomic<bool> ended_{false};
-  std::thread thread_;
+  std::optional<Poller> poller_;  // the last member: it uses the others
 };
 
 NumberTable table_of(const std::string& title, const RunSummary& found, const RunSummary& truth,
@@ -180,8 +174,8 @@ NumberTable table_of(const std::string& title, const RunSummary& found, const Ru
   return table;
 }
 
-// "uniform has the larger sds": the parameter for which the draws say so least. The standard error of the log
-// of an sd is 1 / sqrt(2 ESS) for draws that are about normal.
+// "uniform has the larger sds": the parameter with the weakest evidence for this. The standard error of the
+// log of an sd is 1 / sqrt(2 ESS) for draws that are about normal.
 Claim smaller_sds(const RunSummary& mlo, const RunSummary& uniform) {
   double least = std::numeric_limits<double>::infinity();
   std::string name;
@@ -212,8 +206,8 @@ std::string range_of_ratios(const RunSummary& found, const RunSummary& truth) {
 std::string covertype_source() {
   return "Covertype is data set 31 of the UCI repository, https://archive.ics.uci.edu/dataset/31/covertype: "
          "its "
-         "file covtype.data.gz\nhas 581,012 rows and no header. Give it one, and then --data "
-         "covertype.csv.gz:\n"
+         "file covtype.data.gz\nhas 581,012 rows and no header. Give it one, and then `data "
+         "covertype.csv.gz`:\n"
          "  (echo \"Elevation,Aspect,Slope,Horizontal_Distance_To_Hydrology,Vertical_Distance_To_Hydrology,"
          "Horizontal_Distance_To_Roadways,Hillshade_9am,Hillshade_Noon,Hillshade_3pm,"
          "Horizontal_Distance_To_Fire_Points,$(printf 'b%d,' $(seq 44))Cover_Type\"; zcat covtype.data.gz) "
@@ -224,7 +218,7 @@ std::string covertype_source() {
 }
 
 Result table5(const Settings& settings, const Watcher& watcher) {
-  if (settings.data.empty()) throw DataError("table5 needs --data covertype.csv.gz.\n" + covertype_source());
+  if (settings.data.empty()) throw DataError("table5 needs `data covertype.csv.gz`.\n" + covertype_source());
   make_directory(settings.directory());
   Fits fits = fits_of(settings);
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -255,7 +249,7 @@ Result table5(const Settings& settings, const Watcher& watcher) {
   for (const FitOptions* fit : {&fits.adaptive, &fits.uniform, &fits.exact})
     result.settings.push_back(command_line(*fit));
   const auto rows = [](const RunSummary& s) {
-    return fmt::format("{:.0f} rows a step, acceptance {:.2f}, noise sd {:.0f}", s.method.rows_per_step,
+    return fmt::format("{:.0f} rows per step, acceptance {:.2f}, noise sd {:.0f}", s.method.rows_per_step,
                        s.method.acceptance, s.method.noise_sd);
   };
   result.tables.push_back(table_of("adaptive MLO: " + rows(adaptive), adaptive, exact, &paper_mlo));
@@ -263,8 +257,8 @@ Result table5(const Settings& settings, const Watcher& watcher) {
   result.tables.push_back(table_of("exact: the posterior", exact, exact, nullptr));
   result.claims.push_back(smaller_sds(adaptive, uniform));
   result.notes.push_back(fmt::format(
-      "The draws of adaptive MLO are {} times as wide as the posterior, those of uniform {} times: "
-      "means usable, intervals not.",
+      "The draws of adaptive MLO are {} times as wide as the posterior, those of uniform {} times: means "
+      "usable, intervals not.",
       range_of_ratios(adaptive, exact), range_of_ratios(uniform, exact)));
   if (settings.quick) result.notes.emplace_back("Chains this short show that the program runs, and no more.");
   return result;

@@ -15,7 +15,7 @@ constexpr std::array<std::int64_t, 4> sizes{20, 50, 100, 200};
 
 std::string cell_name(const std::string& method, std::int64_t r) { return fmt::format("{} r={}", method, r); }
 
-// (theta_1's squared error) + (theta_2's), one a replication: the paper sums the two MSEs.
+// The squared errors of theta_1 and theta_2 added up, one sum per replication: the paper sums the two MSEs.
 std::vector<double> summed_losses(const Replications& found, const std::string& cell) {
   std::vector<double> out(found.size(), 0.0);
   for (std::size_t j = 0; j < found.experiment().truth.size(); ++j) {
@@ -66,15 +66,15 @@ std::string picture(const Replications& found) {
   return as_svg(
       {.title = "Error of the posterior mean against the subsample size",
        .description =
-           "On log axes: the error against the subsample size of MLO and of uniform subsampling, with "
-           "error bars, and as levels those of the full sample and of exact.",
+           "On log axes: the error against the subsample size of MLO and of uniform subsampling, with error "
+           "bars, and as levels those of the full sample and of exact.",
        .plots = {plot}});
 }
 
 }  // namespace
 
 Result figure2(const Settings& settings, const Watcher& watcher) {
-  Experiment experiment{"figure2", {.family = "logistic", .rows = 1000}, {"x1", "x2"}, {1, 0.5}, {}};
+  Experiment experiment{"figure2", logistic_data(1000), {"x1", "x2"}, {1, 0.5}, {}};
   const FitOptions base = logistic_fit(settings);
   const double scale = settings.proposal_scale_logistic;
   for (const std::string method : {"mlo", "uniform"})

@@ -50,12 +50,19 @@ Iterations logistic_iterations(const Settings& settings) {
 
 FitOptions precision_fit() {
   FitOptions fit = base_fit("gaussian-precision", "y ~ 1", "gamma(0.01, 0.01)", gaussian_iterations);
-  fit.known_mean = 0;
+  fit.numbers["known-mean"] = 0;
   return fit;
 }
 
 SimulateOptions precision_data() {
   return {.family = "gaussian-precision", .rows = 1000, .coefficients = {1}};
+}
+
+SimulateOptions logistic_data(std::int64_t rows) {
+  SimulateOptions data;
+  data.family = "logistic";
+  data.rows = rows;
+  return data;
 }
 
 FitOptions logistic_fit(const Settings& settings) {

@@ -8,7 +8,7 @@
 
 namespace mlo::experiments {
 
-// Iterations as the paper counts them: burn-in, then one draw kept every `thin`.
+// Iterations as the paper counts them: burn-in, then one draw kept in every `thin`.
 struct Iterations {
   std::int64_t all = 0, burn_in = 0, thin = 1;
 };
@@ -16,13 +16,13 @@ struct Iterations {
 [[nodiscard]] FitOptions base_fit(const std::string& family, const std::string& formula,
                                   const std::string& prior, const Iterations& iterations);
 
-// The same by a random walk of one sd for every parameter: full, mlo, uniform and mlo-adaptive.
+// The same, by a random walk with the same sd for every parameter: full, mlo, uniform and mlo-adaptive.
 [[nodiscard]] FitOptions walk_fit(FitOptions fit, const std::string& method, double proposal_scale,
                                   const Settings& settings);
 [[nodiscard]] FitOptions walk_fit(FitOptions fit, const std::string& method, std::int64_t subsample_size,
                                   double proposal_scale, const Settings& settings);
 
-// The same draws' number by `exact`, which has no noise and so is what the others should be.
+// The same number of draws by `exact`, which has no noise: what the others should give.
 [[nodiscard]] FitOptions exact_fit(FitOptions fit);
 
 // The examples' data, priors and iterations.
@@ -30,11 +30,12 @@ inline constexpr Iterations gaussian_iterations{.all = 3000, .burn_in = 1000, .t
 [[nodiscard]] Iterations logistic_iterations(const Settings& settings);
 [[nodiscard]] FitOptions precision_fit();
 [[nodiscard]] SimulateOptions precision_data();
+[[nodiscard]] SimulateOptions logistic_data(std::int64_t rows);
 [[nodiscard]] FitOptions logistic_fit(const Settings& settings);
 
 // Lines that go with every table of replications.
 [[nodiscard]] std::vector<std::string> settings_lines(const Experiment& experiment, const Settings& settings);
-// Words for a run that is too small to be evidence; empty for others.
+// A caution for runs that are too small to be evidence; empty for others.
 [[nodiscard]] std::vector<std::string> size_notes(const Settings& settings);
 
 }  // namespace mlo::experiments

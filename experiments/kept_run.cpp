@@ -4,17 +4,16 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
-#include "mlo/registry/runs.hpp"
+#include "mlo/base/json.hpp"
+#include "mlo/fit/runs.hpp"
+#include "mlo/method/option_table.hpp"
 
 namespace mlo::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The status in run.json; empty if there is none. The first option that differs is named.
 std::optional<std::string> status_of(const FitOptions& options) {
@@ -23,14 +22,14 @@ std::optional<std::string> status_of(const FitOptions& options) {
   try {
     const Json run = Json::parse(read_file(file));
     const Json ours = Json::parse(options_to_json(options)), &theirs = run.at("options");
-    for (const auto& [name, value] : ours.items())
+    for (const auto& [name, value] : ours.members())
       if (!theirs.contains(name) || theirs.at(name) != value)
         throw UsageError(fmt::format(
-            "--out: {} is a run with other settings ({}: {} there, {} here); choose another directory or "
+            "`out`: {} is a run with other settings ({}: {} there, {} here); choose another directory or "
             "remove it",
             options.out, name, theirs.contains(name) ? theirs.at(name).dump() : "nothing", value.dump()));
-    return run.at("status").get<std::string>();
-  } catch (const Json::exception& e) {
+    return run.get<std::string>("status");
+  } catch (const JsonError& e) {
     throw DataError(file, std::string("not a run of mlo: ") + e.what());
   }
 }

@@ -1,15 +1,16 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A long fit that is made once: its run directory is used if it is finished and continued if it is not.
+// A long fit that is made only once: if its run directory is finished it is used, if not it is continued.
 #pragma once
 
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::experiments {
 
-// Whether options.out holds the finished run of these options. Throws UsageError if it is a run of others.
+// Whether options.out holds the finished run of these options. Throws UsageError if it holds a run with other
+// options.
 [[nodiscard]] bool is_finished(const FitOptions& options);
 
-// Throws Interrupted when the fit was; the same call then goes on from where it was.
+// Throws Interrupted if the fit was interrupted; the same call then continues it.
 [[nodiscard]] RunSummary fit_or_continue(FitOptions options, const FitWatcher& watcher);
 
 }  // namespace mlo::experiments

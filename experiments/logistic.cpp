@@ -31,7 +31,7 @@ std::string cell_name(const std::string& method, std::int64_t r) { return fmt::f
 }  // namespace
 
 Result table4(const Settings& settings, const Watcher& watcher) {
-  Experiment experiment{"table4", {.family = "logistic", .rows = rows}, {"x1", "x2"}, {1, 0.5}, {}};
+  Experiment experiment{"table4", logistic_data(rows), {"x1", "x2"}, {1, 0.5}, {}};
   const FitOptions base = logistic_fit(settings);
   const double scale = settings.proposal_scale_logistic;
   for (const std::string method : {"uniform", "mlo"})
@@ -48,7 +48,7 @@ Result table4(const Settings& settings, const Watcher& watcher) {
   Result result{.name = "table4",
                 .title = "logistic regression, 100,000 rows",
                 .settings = settings_lines(experiment, settings)};
-  NumberTable table{"x 10^3; spread: sd of theta_1's draws over that of exact's; rows read a step, % of n",
+  NumberTable table{"x 10^3; spread: sd of theta_1's draws over that of exact's; rows read per step, % of n",
                     {"theta_1 bias", "theta_1 SD", "theta_2 bias", "theta_2 SD", "spread", "rows", "median"},
                     {}};
   const auto add = [&](const std::string& label, const std::string& cell, const Printed* printed) {

@@ -10,7 +10,7 @@
 #include "experiments/fits.hpp"
 #include "experiments/reproduce.hpp"
 #include "mlo/base/special.hpp"
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 #include "mlo/report/svg.hpp"
 
 namespace mlo::experiments {
@@ -52,7 +52,7 @@ struct GammaLaw {
 
 GammaLaw posterior(const Table& table) {
   double squares = 0;
-  for (const double y : table.columns[0].values) squares += y * y;
+  for (const double y : table.columns[0].numbers()) squares += y * y;
   return {0.01 + 0.5 * static_cast<double>(table.rows), 0.01 + 0.5 * squares};
 }
 

@@ -12,20 +12,15 @@
 #include "experiments/command_line.hpp"
 #include "experiments/store.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/hash.hpp"
 #include "mlo/base/thread_pool.hpp"
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::experiments {
 namespace {
 
-std::uint64_t mix(std::uint64_t h) {  // the finaliser of splitmix64
-  h = (h ^ (h >> 30U)) * 0xbf58476d1ce4e5b9;
-  h = (h ^ (h >> 27U)) * 0x94d049bb133111eb;
-  return h ^ (h >> 31U);
-}
-
-std::uint64_t mix(std::uint64_t h, std::string_view text) {
-  for (const char c : text) h = mix(h + 0x9e3779b97f4a7c15 + static_cast<unsigned char>(c));
+std::uint64_t mixed_with(std::uint64_t h, std::string_view text) {
+  for (const char c : text) h = mixed(h + 0x9e3779b97f4a7c15 + static_cast<unsigned char>(c));
   return h;
 }
 
@@ -69,7 +64,7 @@ std::optional<std::map<std::string, StoredFit>> one_replication(const Experiment
 
 std::uint64_t seed_of(std::uint64_t seed, std::string_view experiment, std::size_t replication,
                       std::string_view use) {
-  return mix(mix(mix(mix(seed), experiment) + replication + 1), use) >> 11U;
+  return mixed_with(mixed(mixed_with(mixed(seed), experiment) + replication + 1), use) >> 11U;
 }
 
 std::vector<double> Replications::estimates(const std::string& cell, std::size_t parameter) const {
@@ -112,7 +107,7 @@ Replications replicate(const Experiment& experiment, const Settings& settings, c
                                   ? static_cast<std::size_t>(settings.threads)
                                   : std::max<std::size_t>(1, std::thread::hardware_concurrency());
   ThreadPool pool(std::min(threads, std::max<std::size_t>(1, missing.size())));
-  std::mutex mutex;  // of the store, the count and the watcher
+  std::mutex mutex;  // guards the store, the count and the watcher
   std::atomic<bool> failed{false};
   pool.run(missing.size(), [&](std::size_t task) {
     if (failed || watcher.interrupted()) return;
@@ -123,7 +118,7 @@ Replications replicate(const Experiment& experiment, const Settings& settings, c
       store.add(missing[task], std::move(*fits));
       ++done;
       show();
-    } catch (...) {  // e.g. a full disk: the others need not go on
+    } catch (...) {  // e.g. a full disk: the others need not continue
       failed = true;
       throw;
     }

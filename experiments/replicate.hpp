@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// B replications of an experiment: data are simulated, and several fits are made of the same data. Every
-// replication is kept on disk as it finishes, so that an interrupted experiment goes on where it was.
+// B replications of an experiment: data are simulated, and several fits are made to the same data. Every
+// replication is saved as it finishes, so that an interrupted experiment can be continued.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "experiments/settings.hpp"
-#include "mlo/registry/options.hpp"
-#include "mlo/registry/simulate.hpp"
+#include "mlo/fit/simulate.hpp"
+#include "mlo/method/options.hpp"
 
 namespace mlo::experiments {
 
@@ -24,13 +24,13 @@ struct Experiment {
   std::string name;                     // of the file, OUT/NAME.csv
   SimulateOptions data;                 // replicate() sets the seed
   std::vector<std::string> parameters;  // as the fits name them
-  std::vector<double> truth;            // one a parameter
+  std::vector<double> truth;            // one per parameter
   std::vector<Cell> cells;
 };
 
-// What is kept of a fit.
+// What is kept from a fit.
 struct Fitted {
-  std::vector<double> mean, sd;  // of the draws, one a parameter
+  std::vector<double> mean, sd;  // of the draws, one per parameter
   double rows_per_step = 0, median_rows_per_step = 0, acceptance = 0;
 };
 
@@ -40,9 +40,9 @@ class Replications {
       : experiment_(experiment), fits_(std::move(fits)) {}
 
   [[nodiscard]] std::size_t size() const { return fits_.size(); }
-  // The posterior means of a parameter by a cell, one a replication.
+  // A cell's posterior means of a parameter, one per replication.
   [[nodiscard]] std::vector<double> estimates(const std::string& cell, std::size_t parameter = 0) const;
-  // The draws' sds, their mean over the replications divided by that of another cell: how much wider.
+  // How much wider this cell's draws are than another's: the ratio of their mean sds over the replications.
   [[nodiscard]] double spread(const std::string& cell, const std::string& reference,
                               std::size_t parameter = 0) const;
   // The mean over the replications of a member of Fitted.
@@ -54,13 +54,13 @@ class Replications {
   std::vector<std::map<std::string, Fitted>> fits_;
 };
 
-// Seeds are a function of these names and numbers alone: not of threads, of other cells or of B. Below 2^53,
-// so that every reader of JSON and CSV keeps them.
+// Seeds depend only on these names and numbers, not on threads, other cells or B. They are below 2^53, so
+// that every reader of JSON and CSV keeps them exactly.
 [[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::string_view experiment, std::size_t replication,
                                     std::string_view use);
 
 // Makes the replications that OUT/NAME.csv does not have yet. Throws UsageError if that file was made with
-// other settings, Interrupted (what is finished is kept), and what fits throw.
+// other settings, Interrupted (finished replications are kept), and whatever a fit throws.
 [[nodiscard]] Replications replicate(const Experiment& experiment, const Settings& settings,
                                      const Watcher& watcher);
 

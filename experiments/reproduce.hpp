@@ -26,7 +26,7 @@ struct Target {
 // In the order in which `all` makes them: the long ones last.
 [[nodiscard]] std::span<const Target> targets();
 
-// Where Covertype is to be had, and how it becomes the file that Table 5 reads.
+// Where to get Covertype, and how to turn it into the file that Table 5 reads.
 [[nodiscard]] std::string covertype_source();
 
 // Writes OUT/NAME-table.csv, OUT/NAME.json and the pictures. Throws DataError.

@@ -24,7 +24,7 @@ struct Number {
 
 struct NumberRow {
   std::string label{};
-  std::vector<std::optional<Number>> cells{};  // one a column; empty where there is nothing to say
+  std::vector<std::optional<Number>> cells{};  // one per column; empty where there is nothing to show
 };
 
 struct NumberTable {
@@ -51,7 +51,7 @@ struct Result {
 [[nodiscard]] std::string as_text(const Result& result);
 [[nodiscard]] std::string as_csv(const Result& result);  // table, row, column, ours, se, paper
 [[nodiscard]] std::string as_json(const Result& result);
-// A page of its own, pictures inline; asks nothing of a network.
+// A self-contained page with pictures inline; it needs no network.
 [[nodiscard]] std::string as_html(const std::vector<Result>& results);
 
 // A number as the tables show it: three or four figures, no exponent where it can be avoided.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/result.hpp"
+#include "mlo/report/text_table.hpp"
 
 namespace mlo::experiments {
 namespace {
@@ -38,7 +39,7 @@ std::string text_of(const NumberTable& table) {
     const std::size_t ours = width(&Shown::ours, 4), se = width(&Shown::se, 4),
                       paper = width(&Shown::paper, 5);
     const std::size_t all = std::max(ours + se + paper, table.columns[c].size());
-    // A column whose name is wider than its numbers has room to spare, before them.
+    // If a column's name is wider than its numbers, the spare room goes before them.
     const std::size_t room = all - (ours + se + paper) + 2;
     lines[0] += fmt::format("{:>{}}", table.columns[c], all + 2);
     const auto add = [&](std::string& line, const Shown& cell) {
@@ -78,7 +79,7 @@ std::string shown(double value) {
 std::string as_text(const Result& result) {
   std::string out = fmt::format("{}: {}\n", result.name, result.title);
   for (const std::string& line : result.settings) out += "  " + line + "\n";
-  for (const NumberTable& table : result.tables) out += "\n" + text_of(table);
+  for (const NumberTable& table : result.tables) out += fmt::format("\n{}", text_of(table));
   if (!result.claims.empty()) {
     std::size_t width = 0;
     for (const Claim& claim : result.claims) width = std::max(width, claim.text.size());
@@ -92,10 +93,6 @@ std::string as_text(const Result& result) {
 }
 
 std::string as_csv(const Result& result) {
-  const auto quoted = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) text.insert(at, "\"");
-    return '"' + text + '"';
-  };
   const auto number = [](std::optional<double> value) {
     return value && !std::isnan(*value) ? fmt::format("{}", *value) : std::string();
   };
@@ -104,8 +101,8 @@ std::string as_csv(const Result& result) {
     for (const NumberRow& row : table.rows)
       for (std::size_t c = 0; c < table.columns.size(); ++c)
         if (const auto& cell = row.cells[c])
-          out += fmt::format("{},{},{},{},{},{}\n", quoted(table.title), quoted(row.label),
-                             quoted(table.columns[c]), number(cell->ours), number(cell->se),
+          out += fmt::format("{},{},{},{},{},{}\n", csv_quoted(table.title), csv_quoted(row.label),
+                             csv_quoted(table.columns[c]), number(cell->ours), number(cell->se),
                              number(cell->paper));
   return out;
 }

@@ -12,25 +12,25 @@ namespace mlo::experiments {
 void check(const Settings& s) {
   // Two, because a Monte Carlo error needs a variance.
   if (s.reps && (*s.reps < 2 || *s.reps > 1'000'000))
-    throw UsageError(fmt::format("--reps must be between 2 and 1000000 (got {})", *s.reps));
+    throw UsageError(fmt::format("`reps` must be between 2 and 1000000 (got {})", *s.reps));
   if (s.threads < 0 || s.threads > 1024)
-    throw UsageError(fmt::format("--threads must be between 0 and 1024 (got {})", s.threads));
+    throw UsageError(fmt::format("`threads` must be between 0 and 1024 (got {})", s.threads));
   const auto positive = [](const char* option, double value) {
     if (!(value > 0 && std::isfinite(value)))
-      throw UsageError(fmt::format("{} must be positive and finite (got {})", option, value));
+      throw UsageError(fmt::format("`{}` must be positive and finite (got {})", option, value));
   };
-  positive("--proposal-scale-mean", s.proposal_scale_mean);
-  positive("--proposal-scale-precision", s.proposal_scale_precision);
-  positive("--proposal-scale-logistic", s.proposal_scale_logistic);
-  positive("--proposal-scale-covertype", s.proposal_scale_covertype);
+  positive("proposal-scale-mean", s.proposal_scale_mean);
+  positive("proposal-scale-precision", s.proposal_scale_precision);
+  positive("proposal-scale-logistic", s.proposal_scale_logistic);
+  positive("proposal-scale-covertype", s.proposal_scale_covertype);
   const auto probability = [](const char* option, double value) {
     if (!(value > 0 && value < 1))
-      throw UsageError(fmt::format("{} must be between 0 and 1, exclusive (got {})", option, value));
+      throw UsageError(fmt::format("`{}` must be between 0 and 1, exclusive (got {})", option, value));
   };
-  probability("--delta", s.delta);
-  probability("--delta-covertype", s.delta_covertype);
+  probability("delta", s.delta);
+  probability("delta-covertype", s.delta_covertype);
   if (s.start != "mode" && s.start != "laplace")
-    throw UsageError(fmt::format("--start must be one of laplace, mode (got \"{}\")", s.start));
+    throw UsageError(fmt::format("`start` must be one of laplace, mode (got \"{}\")", s.start));
 }
 
 }  // namespace mlo::experiments

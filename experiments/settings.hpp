@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What a reproduction can be told. Where the paper states a setting, it is no option but part of its table.
+// The options of a reproduction. A setting that the paper states is not an option but part of its table.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ struct Settings {
   std::string out;           // empty: mlo-reproduce, mlo-reproduce-quick if quick
   std::string data;          // Covertype, for Table 5
 
-  // What the paper leaves unsaid. The defaults are those with which its numbers come out; see
-  // docs/reproduction.md for what other values give.
+  // What the paper does not state. The defaults are those that come closest to its numbers;
+  // docs/reproduction.md shows what other values give.
   double proposal_scale_mean = 0.1;        // Table 1: sd of the random walk of mu
   double proposal_scale_precision = 0.05;  // Tables 2, 3, Figure 1: of tau
   double proposal_scale_logistic = 1;      // Table 4, Figure 2: of each coefficient; N(theta, 1) is stated
   double proposal_scale_covertype = 2;     // Table 5: times the Laplace fit's covariance factor
   double delta = 0.05;                     // Table 4
-  double delta_covertype = 0.1;            // Table 5: then 14,000 rows a step are read on average, as stated
+  double delta_covertype = 0.1;            // Table 5: reads 14,000 rows per step on average, as stated
   std::string start = "mode";              // or "laplace"
 
   [[nodiscard]] std::size_t replications() const {

@@ -16,7 +16,7 @@
 #include "experiments/command_line.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::experiments {
 namespace {
@@ -53,7 +53,7 @@ std::string header_of(const Experiment& experiment, std::uint64_t seed) {
 void make_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) throw DataError(path, "--out: cannot be made: " + error.message());
+  if (error) throw DataError(path, "`out`: cannot be made: " + error.message());
 }
 
 Store::Store(const Experiment& experiment, const Settings& settings)
@@ -67,17 +67,17 @@ Store::Store(const Experiment& experiment, const Settings& settings)
 
 void Store::read(const std::string& contents) {
   const std::vector<std::string_view> theirs = split(contents, '\n'), ours = split(header_, '\n');
-  const std::size_t comments = ours.size() - 1;  // the last piece is what follows the last line's end
+  const std::size_t comments = ours.size() - 1;  // the last piece follows the last line end
   for (std::size_t k = 0; k < comments; ++k) {
     const std::string_view found = k < theirs.size() ? theirs[k] : std::string_view();
     if (found != ours[k])
       throw UsageError(
-          fmt::format("--out: {} was made with other settings; choose another directory or remove the file.\n"
+          fmt::format("`out`: {} was made with other settings; choose another directory or remove the file.\n"
                       "  there: {}\n  here:  {}",
                       file_, found, ours[k]));
   }
   const std::size_t parameters = experiment_.parameters.size();
-  // What follows the last line's end is nothing, or a line torn within a number.
+  // After the last line end there is nothing, or a line cut off within a number.
   for (std::size_t k = comments + 1; k + 1 < theirs.size(); ++k) {
     const auto cells = split(theirs[k], ',');
     std::size_t replication = 0;
@@ -90,7 +90,7 @@ void Store::read(const std::string& contents) {
                       parse(cells[9], fit.fitted.acceptance);
     if (!good || replication == 0) continue;
     StoredFit& kept = kept_[replication - 1].try_emplace(std::string(cells[2]), fit).first->second;
-    // Parameters come in their order; a line out of order leaves its fit short, and so torn.
+    // Parameters come in order; a line out of order makes its fit incomplete, and so it counts as torn.
     if (kept.fitted.mean.size() < parameters && cells[4] == experiment_.parameters[kept.fitted.mean.size()]) {
       kept.fitted.mean.push_back(mean);
       kept.fitted.sd.push_back(sd);

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// An experiment's replications on disk, OUT/NAME.csv: comment lines with the commands of all cells, then a
-// line for each replication, cell and parameter.
+// An experiment's replications on disk, OUT/NAME.csv: comment lines with the commands of all cells, then one
+// line per replication, cell and parameter.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct StoredFit {
 
 class Store {
  public:
-  // Makes the directory and the file, or reads the replications that are whole: one that was torn by a crash
-  // is left out. Throws UsageError if the file was made with other settings, DataError if it cannot be read
-  // or written.
+  // Makes the directory and the file, or reads the complete replications; one that was cut off by a crash is
+  // left out. Throws UsageError if the file was made with other settings, DataError if it cannot be read or
+  // written.
   Store(const Experiment& experiment, const Settings& settings);
 
   [[nodiscard]] const std::string& file() const { return file_; }
@@ -32,7 +32,7 @@ class Store {
 
   // Appends to the file at once.
   void add(std::size_t replication, std::map<std::string, StoredFit> fits);
-  // Rewrites the file in order: the same bytes whatever the threads and the interruptions were.
+  // Rewrites the file in order, so that its bytes do not depend on threads or interruptions.
   void finish() const;
 
  private:

@@ -75,7 +75,7 @@ Result run(const WeightsTable& table, const Settings& settings, const Watcher& w
 
 Result table1(const Settings& settings, const Watcher& watcher) {
   FitOptions fit = base_fit("gaussian-mean", "y ~ 1", "normal(0, 3)", gaussian_iterations);
-  fit.known_sigma = 1;
+  fit.numbers["known-sigma"] = 1;
   return run({.name = "table1",
               .title = "the weights' point, mean of a Gaussian",
               .parameter = "mu",

@@ -1,12 +1,12 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Weibull survival regression with censoring: t_i ~ Weibull(shape, exp(x_i' beta)), observed until a time of
-// its own. Fitted on all rows and by `difference`, which reads some twenty of them a step.
+// Weibull survival regression with censoring: t_i ~ Weibull(shape, exp(x_i' beta)), each observed until its
+// own censoring time. Fitted on all rows, and by `difference`, which reads some twenty rows per step.
 #include <cmath>
 #include <cstdio>
 #include <random>
 
-#include "mlo/chain/sample.hpp"
 #include "mlo/diagnose/summary.hpp"
+#include "mlo/method/sample.hpp"
 #include "mlo/model/autodiff.hpp"
 
 struct Weibull {
@@ -22,8 +22,7 @@ struct Weibull {
   Scalar term(std::span<const Scalar> theta, std::size_t i) const {
     using namespace mlo::ad;
     const Scalar z = exp(theta[2]) * (std::log(time[i]) - theta[0] - theta[1] * x[i]);
-    return event[i] * (theta[2] + z) -
-           exp(z);  // log hazard (up to a constant) if seen, minus cumulative hazard
+    return event[i] * (theta[2] + z) - exp(z);  // log hazard (+ constant) if seen, minus cumulative hazard
   }
 };
 
@@ -39,10 +38,11 @@ int main() try {
     data.event.push_back(end < last ? 1 : 0);
   }
   const mlo::AutodiffModel model(std::move(data));
-  mlo::SampleOptions options{.chain = {.seed = 1, .chains = 4, .warmup = 100, .draws = 500}, .threads = 2};
-  const auto full = mlo::summarise(model.names(), mlo::sample_full(model, options).chains);
-  options.chain.seed = 2;
-  const auto some = mlo::summarise(model.names(), mlo::sample_difference(model, options).chains);
+  const auto draw = [&](const char* method, std::uint64_t seed) {
+    const mlo::MethodOptions how{.method = method, .warmup = 100, .draws = 500, .seed = seed, .threads = 2};
+    return mlo::summarise(model.names(), mlo::sample(model, how).chains);
+  };
+  const auto full = draw("full", 1), some = draw("difference", 2);
   bool agree = true;
   std::printf("%-10s %19s %19s\n", "", "full", "difference");
   for (std::size_t j = 0; j < full.size(); ++j) {

@@ -63,18 +63,18 @@ ResultDirectory::ResultDirectory(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status)) {
-    if (!fs::is_directory(status)) throw DataError(path, "--out: a file of that name exists");
+    if (!fs::is_directory(status)) throw DataError(path, "`out`: a file of that name exists");
     if (!fs::is_empty(path, error) || error)
-      throw DataError(path, "--out: the directory exists and is not empty");
+      throw DataError(path, "`out`: the directory exists and is not empty");
   } else {
     fs::create_directories(path, error);
-    if (error) throw DataError(path, "--out: cannot be made: " + error.message());
+    if (error) throw DataError(path, "`out`: cannot be made: " + error.message());
     made_ = path;
   }
 }
 
 ResultDirectory::~ResultDirectory() {
-  if (!made_.empty()) ::rmdir(made_.c_str());  // fails if there is something in it, as it should
+  if (!made_.empty()) ::rmdir(made_.c_str());  // fails if it is not empty, as it should
 }
 
 std::string read_file(const std::string& file) {

@@ -13,8 +13,8 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// Philox4x64-10 on `count` consecutive counters, in named words: through Random123's arrays gcc goes by way
-// of memory, 4.1 ns a word against 3.2. That is the multiplier's limit (20 products a block, one in two
+// Philox4x64-10 on `count` consecutive counters, in named words: with Random123's arrays gcc goes through
+// memory, 4.1 ns per word against 3.2. That is the multiplier's limit (20 products per block, one every two
 // cycles). The blocks do not depend on each other, so the processor overlaps them; interleaving them in the
 // source adds nothing.
 void philox_blocks(const r123::Philox4x64::ctr_type& first, const r123::Philox4x64::key_type& key,
@@ -72,13 +72,13 @@ void Stream::fill(std::span<std::uint64_t> words) noexcept {
   }
 }
 
-// Boost's distributions made afresh each call: their ziggurats keep no state, so a draw depends on the
-// position in the stream only. lambda = 1, mean 0 and sd 1 fold away.
+// Boost's distributions are constructed in each call: their ziggurats keep no state, so a draw depends only
+// on the position in the stream. The compiler removes lambda = 1, mean 0 and sd 1.
 double normal(Stream& stream) noexcept { return boost::random::normal_distribution<double>()(stream); }
 
 void normals(Stream& stream, std::span<double> out) noexcept {
-  // One word a draw nearly always, so that many words are made at once: blocks of a counter-based generator
-  // do not wait for each other. The few draws that need more get the words after these.
+  // A draw nearly always takes one word, so many words are made at once: the blocks of a counter-based
+  // generator do not wait for each other. The few draws that need more get the words after these.
   constexpr std::size_t chunk = 32;
   std::array<std::uint64_t, chunk> words;
   for (std::size_t first = 0; first < out.size(); first += chunk) {
@@ -121,7 +121,7 @@ std::uint64_t bounded(Stream& stream, std::uint64_t bound) noexcept {
   Uint128 product = static_cast<Uint128>(stream()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
     // Every result has floor(2^64 / bound) words whose low half is at least 2^64 mod bound; the others are
-    // refused.
+    // rejected.
     const std::uint64_t threshold = -bound % bound;
     while (static_cast<std::uint64_t>(product) < threshold) product = static_cast<Uint128>(stream()) * bound;
   }

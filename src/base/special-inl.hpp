@@ -2,10 +2,10 @@
 // exp, log and their relatives on one Highway vector of doubles; for kernels that compute in registers.
 // Included once per instruction set by foreach_target.h, hence the toggled guard instead of #pragma once.
 //
-// Own versions, because those of Highway 1.0.3 (contrib/math) are as accurate but only inside their ranges:
-// there exp(NaN) is 0, so that a NaN would come out as a likelihood, log(0) is -746 and log(inf) 709.8. These
-// take every double. The polynomials are minimax (Remez in 300-bit arithmetic) with coefficients rounded to
-// double; their errors are 2^-57.9 for exp and 2^-59.4 for log, so that what is left is rounding.
+// Our own versions, because those of Highway 1.0.3 (contrib/math) are as accurate only inside their ranges:
+// there exp(NaN) is 0, so a NaN would become a likelihood, log(0) is -746 and log(inf) is 709.8. These accept
+// every double. The polynomials are minimax (Remez in 300-bit arithmetic) with coefficients rounded to
+// double; their errors are 2^-57.9 for exp and 2^-59.4 for log, so rounding dominates.
 #if defined(MLO_BASE_SPECIAL_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLO_BASE_SPECIAL_INL_HPP
 #undef MLO_BASE_SPECIAL_INL_HPP
@@ -42,7 +42,8 @@ HWY_INLINE V exp_in_range(D d, V x) {
   const V k = hn::Sub(hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), round), round);
   const V r = hn::NegMulAdd(k, hn::Set(d, kLn2Low), hn::NegMulAdd(k, hn::Set(d, kLn2High), x));
 
-  // e^r = 1 + r + r^2 q(r); even and odd powers apart: half the latency of Horner for one product more.
+  // e^r = 1 + r + r^2 q(r); even and odd powers separately: half the latency of Horner's scheme for one more
+  // product.
   const V r2 = hn::Mul(r, r);
   V even = hn::MulAdd(r2, hn::Set(d, 0x1.28ad68b8d2320p-22), hn::Set(d, 0x1.a0199a16cd2c5p-16));
   V odd = hn::MulAdd(r2, hn::Set(d, 0x1.ad7f78551a131p-26), hn::Set(d, 0x1.71df253bd7005p-19));
@@ -92,8 +93,8 @@ HWY_INLINE V atanh_polynomial(D d, V z) {
   return hn::MulAdd(odd, z, even);
 }
 
-// f - log(1 + f) for -0.3 < f <= 1, by log(1 + f) = 2 atanh(s) with s = f / (2 + f). Its caller subtracts it
-// from f: it is the smaller of the two, so its rounding errors matter little.
+// f - log(1 + f) for -0.3 < f <= 1, by log(1 + f) = 2 atanh(s) with s = f / (2 + f). The caller subtracts it
+// from f; it is the smaller of the two, so its rounding errors matter little.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V excess_over_log1p(D d, V f) {
   const V s = hn::Div(f, hn::Add(f, hn::Set(d, 2.0)));
@@ -167,9 +168,9 @@ HWY_INLINE V softplus(D d, V x) {
   return hn::Add(hn::Max(x, hn::Zero(d)), log1p_of_unit(d, t));
 }
 
-// softplus(b) - softplus(a), with t = e^-|.|: log((1 + t_b) / (1 + t_a)) = 2 atanh(s) with
-// s = (t_b - t_a) / (2 + t_b + t_a). One division and one polynomial for two softplus, and a short step loses
-// no digits.
+// softplus(b) - softplus(a), with t = e^-|.|: log((1 + t_b) / (1 + t_a)) = 2 atanh(s) with s = (t_b - t_a) /
+// (2 + t_b + t_a). One division and one polynomial in place of two softplus, and no loss of digits for a
+// short step.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V softplus_difference(D d, V a, V b) {
   const V zero = hn::Zero(d);

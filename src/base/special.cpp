@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numbers>
 
 #include "base/special-inl.hpp"
 
@@ -26,8 +27,8 @@ HWY_INLINE hn::Vec<D> load_rest(D d, const double* x, std::size_t count) {
   return hn::Load(d, rest);
 }
 
-// Calls f on every vector of the arrays x. The rest that does not fill a vector is padded to a whole one, so
-// that an element gets the same instructions, and so the same bits, wherever it stands.
+// Calls f on every vector of the arrays x. A remainder that does not fill a vector is padded to a whole one,
+// so that an element gets the same instructions, and so the same bits, at any position.
 template <class F, class... Arrays>
 HWY_INLINE void map(F f, double* out, std::size_t n, Arrays... x) {
   const hn::ScalableTag<double> d;
@@ -80,7 +81,7 @@ void softplus_difference_array(const double* a, const double* b, double* out, st
 }
 void sigmoid_array(const double* x, double* out, std::size_t n) { map(Sigmoid(), out, n, x); }
 
-// (1 + a)(1 + b) - 1. Products are kept less one, because 1 + t would drop a t below 1e-16.
+// (1 + a)(1 + b) - 1. Products are stored minus 1, because 1 + t would lose a t below 1e-16.
 template <class V>
 HWY_INLINE V join(V a, V b) {
   return hn::MulAdd(a, b, hn::Add(a, b));
@@ -110,8 +111,8 @@ HWY_INLINE void add_softplus_block(D d, const double* x, CompensatedSum<V>& tota
   V positive = zero;
   V product = zero;
   for (std::size_t k = 0; k < kFactors; k += 4, x += 4 * lanes) {
-    // Four at a time, joined as a tree: short dependencies, and rounding errors of the logarithm of the
-    // count.
+    // Four at a time, joined as a tree: short dependencies, and rounding errors that grow like the logarithm
+    // of the count.
     const V x0 = hn::LoadU(d, x);
     const V x1 = hn::LoadU(d, x + lanes);
     const V x2 = hn::LoadU(d, x + 2 * lanes);
@@ -143,7 +144,7 @@ double sum_softplus_array(const double* x, std::size_t n) {
     add_softplus_block(d, rest, total);
   }
   const double sum = hn::GetLane(hn::SumOfLanes(d, total.sum));
-  // Beyond the doubles the error term is inf - inf; the sum itself is then the answer.
+  // On overflow the error term is inf - inf; the sum itself is then the answer.
   return std::isfinite(sum) ? sum + hn::GetLane(hn::SumOfLanes(d, total.error)) : sum;
 }
 
@@ -196,6 +197,22 @@ double sum_softplus(std::span<const double> x) noexcept {
 double log_gamma(double x) noexcept {
   int sign = 0;
   return ::lgamma_r(x, &sign);
+}
+
+namespace {
+const double log_root_two_pi = 0.5 * std::log(2 * std::numbers::pi);
+}
+
+double log_normal_cdf(double z) noexcept {
+  if (z > 0) return std::log1p(-0.5 * std::erfc(z / std::numbers::sqrt2));
+  if (z > -30) return std::log(0.5 * std::erfc(-z / std::numbers::sqrt2));
+  // Phi(z) = phi(z)/|z| (1 - 1/z^2 + 3/z^4 - 15/z^6 + ...); below -30 the next term is under 1e-10.
+  const double w = 1 / (z * z);
+  return -0.5 * z * z - log_root_two_pi - std::log(-z) + std::log1p(-w * (1 - w * (3 - w * (15 - 105 * w))));
+}
+
+double inverse_mills(double z) noexcept {
+  return std::exp(-0.5 * z * z - log_root_two_pi - log_normal_cdf(z));
 }
 
 const char* simd_target() noexcept { return HWY_DYNAMIC_DISPATCH(target_name)(); }

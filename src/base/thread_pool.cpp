@@ -13,8 +13,9 @@
 namespace mlo {
 namespace {
 
-// Passes over the data follow each other within microseconds; to sleep and be woken costs as much as a short
-// pass. About 50 us of looking before sleeping bridges that and costs an idle pool nothing.
+// Passes over the data follow each other within microseconds, and going to sleep and being woken costs as
+// much as a short pass. Spinning for about 50 us before sleeping bridges the gap and costs an idle pool
+// nothing.
 constexpr int kLooks = 2000;
 
 void pause_briefly() noexcept {
@@ -33,12 +34,12 @@ void look_for(Ready ready) noexcept {
 }  // namespace
 
 // A run is a job that threads join. The caller opens it, works on it itself, closes it when no task is left
-// to hand out, and waits for those who joined: a worker that wakes late finds the job closed and delays
-// nobody.
+// to hand out, and waits for those who joined: a worker that wakes late finds the job closed and holds nobody
+// up.
 struct ThreadPool::Impl {
   std::vector<std::thread> workers;
 
-  std::mutex mutex;  // guards what follows; the atomics are also read without it, to look before sleeping
+  std::mutex mutex;  // guards what follows; the atomics are also read without it while spinning
   std::condition_variable wake;
   std::condition_variable left;
   std::atomic<std::uint64_t> generation{0};  // of the job

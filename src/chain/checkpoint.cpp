@@ -1,23 +1,18 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The checkpoint's format: a magic word, the run's key, the fields in order, a hash of all before it. Native
-// byte order: a checkpoint is for the machine that wrote it.
+// The checkpoint's format: a magic word, the run's key, the fields in order, a hash of everything before it.
+// Native byte order: a checkpoint is only for the machine that wrote it.
 #include <cstring>
 #include <type_traits>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
+#include "mlo/base/hash.hpp"
 #include "mlo/chain/record.hpp"
 
 namespace mlo {
 namespace {
 
-constexpr std::string_view magic = "mlo-checkpoint-2";
-
-std::uint64_t hash(std::string_view bytes) {  // FNV-1a
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return h;
-}
+constexpr std::string_view magic = "mlo-checkpoint-3";
 
 class Writer {
  public:
@@ -67,7 +62,7 @@ class Reader {
   std::string_view left_;
 };
 
-// The fields, in the one order that both directions share.
+// The fields, in the same order for reading and writing.
 template <class Archive, class Record>
 void transfer(Archive& archive, Record& record) {
   archive(record.iteration);
@@ -97,7 +92,7 @@ void write_checkpoint(const std::string& file, const ChainRecord& record, std::u
   write.out = magic;
   write(key);
   transfer(write, record);
-  write(hash(write.out));
+  write(fingerprint_of(write.out));
   write_file(file, write.out);
 }
 
@@ -108,7 +103,8 @@ ChainRecord read_checkpoint(const std::string& file, std::uint64_t key) {
   if (all.size() < magic.size() + 2 * sizeof sum || all.substr(0, magic.size()) != magic)
     throw DataError(file, "not a checkpoint of this version of mlo");
   std::memcpy(&sum, all.data() + all.size() - sizeof sum, sizeof sum);
-  if (sum != hash(all.substr(0, all.size() - sizeof sum))) throw DataError(file, "damaged checkpoint");
+  if (sum != fingerprint_of(all.substr(0, all.size() - sizeof sum)))
+    throw DataError(file, "damaged checkpoint");
   ChainRecord record;
   try {
     Reader read(all.substr(magic.size(), all.size() - magic.size() - sizeof sum));

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-#include "mlo/registry/bench_methods.hpp"
+#include "mlo/fit/bench_methods.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
-#include "cli/model_options.hpp"
+#include "cli/fit_options.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
 
@@ -46,7 +46,7 @@ void run(const BenchCommand& command, int& exit_code) {
       fmt::print(stderr, "mlo bench-methods: {}{}\n", index == 0 ? "" : fmt::format("{}/{} ", index, count),
                  method);
     };
-  const Comparison comparison = bench_methods(o, watcher);
+  const Comparison comparison = on_command_line(bench_methods(o, watcher));
   if (!command.out.empty()) write(command.out, comparison);
   print(command.json ? as_json(comparison) : as_table(comparison));
   if (!command.out.empty() && !command.quiet)
@@ -66,8 +66,15 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
   BenchOptions& o = command->options;
   CLI::App* c =
       app.add_subcommand("bench-methods", "Run methods side by side and compare them with the posterior");
-  add_data_arguments(*c, o.fit);
-  add_model_options(*c, o.fit);
+  // The model, and what all methods share; what a method has for itself is in --methods.
+  add_options(*c, o.fit, [](const Option& option) {
+    return !option.of_method && option.name != "method" && option.name != "out" && option.name != "resume";
+  });
+  c->get_option("--warmup")->default_str(std::to_string(o.fit.warmup));
+  c->get_option("--draws")
+      ->default_str(std::to_string(o.fit.draws))
+      ->description("Draws of each chain, at most");
+  c->get_option("--seed")->description("Seed. Default: 1");
   c->add_option("--methods", o.methods,
                 "Methods, separated by commas, each with options of its own after colons: "
                 "exact,full,mlo:subsample-size=5000:weights=score. Default: all")
@@ -78,28 +85,11 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
       ->group("Comparison");
   c->add_option(
        "--reference-draws", o.reference_draws,
-       "Draws a chain of the posterior that the methods are compared with, by exact, or full where the "
+       "Draws per chain of the posterior that the methods are compared with, by exact, or full where the "
        "model has no exact")
       ->check(integer())
       ->capture_default_str()
       ->group("Comparison");
-  c->add_option("--chains", o.fit.chains, "Chains of each method")
-      ->check(integer())
-      ->capture_default_str()
-      ->group("Run");
-  c->add_option("--warmup", o.fit.warmup, "Steps of each chain before the first draw")
-      ->check(integer())
-      ->capture_default_str()
-      ->group("Run");
-  c->add_option("--draws", o.fit.draws, "Draws of each chain, at most")
-      ->check(integer())
-      ->capture_default_str()
-      ->group("Run");
-  c->add_option("--seed", o.fit.seed, "Seed. Default: 1")->check(whole_number())->group("Run");
-  c->add_option("--threads", o.fit.threads, "Threads; 0 = all the machine has")
-      ->check(integer())
-      ->capture_default_str()
-      ->group("Run");
   c->add_option("-o,--out", command->out,
                 "Directory for the table as CSV, JSON and text, and a plot (SVG); must be new or empty")
       ->check(not_empty())

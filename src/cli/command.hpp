@@ -10,6 +10,11 @@ namespace CLI {
 class App;
 }
 
+namespace mlo {
+struct Comparison;
+struct RunSummary;
+}  // namespace mlo
+
 namespace mlo::cli {
 
 // Each adds one command to the program; its body runs when the command line names it. Exit code by reference,
@@ -25,6 +30,13 @@ void add_bench_methods(CLI::App& app, int& exit_code);
 // Set by the first Ctrl-C; the second one ends the program at once.
 [[nodiscard]] const std::atomic<bool>& interrupt_flag();
 void catch_interrupts();
+
+// Tells on_command_line() which command was called: its options are spelled beside those of fit.
+void speak_for(const CLI::App& command);
+// A message of the library, which names options by `name` or `name value`, as it is said on the command line.
+[[nodiscard]] std::string on_command_line(std::string_view message);
+[[nodiscard]] RunSummary on_command_line(RunSummary summary);
+[[nodiscard]] Comparison on_command_line(Comparison comparison);
 
 // Results go to stdout through this: a full disk or a closed pipe is an error, not silence.
 void print(std::string_view text);

@@ -69,7 +69,7 @@ Config read_config(const std::vector<std::string>& typed, const CLI::App& fit) {
                        "]; options stand at the top or under [fit]");
     if (item.name == "data" || item.name == "formula")
       throw UsageError(file + ": \"" + item.name +
-                       "\" is no option: DATA and FORMULA stand on the command line");
+                       "\" is not an option: DATA and FORMULA stand on the command line");
     const std::string name = "--" + item.name;
     const CLI::Option* option = fit.get_option_no_throw(name);
     if (option == nullptr)

@@ -11,8 +11,8 @@
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/errors.hpp"
-#include "mlo/registry/fit.hpp"
-#include "mlo/registry/simulate.hpp"
+#include "mlo/fit/fit.hpp"
+#include "mlo/fit/simulate.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -57,11 +57,11 @@ void run(const DemoCommand& demo, int& exit_code) {
 
   std::string text = fmt::format(
       "The paper's logistic example: {} rows, true coefficients 1 and 0.5.\n\n"
-      "{:<14} {:>11} {:>16} {:>16} {:>14} {:>10}\n",
-      demo.rows, "method", "rows a step", "x1 mean (sd)", "x2 mean (sd)", "sd / Laplace", "seconds");
+      "{:<14} {:>13} {:>16} {:>16} {:>14} {:>10}\n",
+      demo.rows, "method", "rows per step", "x1 mean (sd)", "x2 mean (sd)", "sd / Laplace", "seconds");
   for (const FitResult* result : {&mlo, &adaptive, &full, &exact}) {
     const RunSummary& s = result->summary;
-    text += fmt::format("{:<14} {:>11.6g} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
+    text += fmt::format("{:<14} {:>13.6g} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
                         s.method.rows_per_step,
                         fmt::format("{:.3f} ({:.3f})", s.parameters[0].mean, s.parameters[0].sd),
                         fmt::format("{:.3f} ({:.3f})", s.parameters[1].mean, s.parameters[1].sd),
@@ -69,9 +69,8 @@ void run(const DemoCommand& demo, int& exit_code) {
   }
   text +=
       "\nThe paper's subsampled chains find the right place but not the right spread. full does, from all "
-      "rows; "
-      "exact\ndoes from next to none, and is what mlo fit takes by itself. Its summary is:\n\n";
-  text += as_table(exact.summary);
+      "rows; exact\ndoes from next to none, and is what mlo fit takes by itself. Its summary is:\n\n";
+  text += as_table(on_command_line(exact.summary));
   print(text);
   if (exact.summary.interrupted) exit_code = static_cast<int>(ExitCode::interrupted);
 }

@@ -11,7 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/config.hpp"
 #include "mlo/base/errors.hpp"
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -107,6 +107,7 @@ int run(int argc, char** argv) {
     if (!known && !first.empty() && first[0] != '-')
       throw UsageError(
           fmt::format("unknown command \"{}\"; commands are {}\nSee mlo --help.", first, command_names(app)));
+    if (known) cli::speak_for(*app.get_subcommand(first));
     std::vector<std::string> arguments{argv + 1, argv + argc};
     config = cli::read_config(arguments, *app.get_subcommand("fit"));
     if (!config.arguments.empty())
@@ -120,9 +121,9 @@ int run(int argc, char** argv) {
     return report(command(), fmt::format("{}\nSee {}.", config.explain(explain(e, app)), hint),
                   ExitCode::usage);
   } catch (const UsageError& e) {
-    return report(command(), config.explain(e.what()), e.code());
+    return report(command(), config.explain(cli::on_command_line(e.what())), e.code());
   } catch (const Error& e) {
-    return report(command(), e.what(), e.code());
+    return report(command(), cli::on_command_line(e.what()), e.code());
   } catch (const std::bad_alloc&) {
     return report(command(), "not enough memory", ExitCode::data);
   } catch (const std::exception& e) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -14,6 +15,7 @@ namespace mlo::cli {
 namespace {
 
 constexpr auto refresh = std::chrono::milliseconds(100);
+constexpr double refresh_seconds = std::chrono::duration<double>(refresh).count();
 
 std::string bar(double share) {
   constexpr int width = 24;
@@ -75,34 +77,33 @@ void Progress::clear() {
 }
 
 void Progress::show_phase(const std::string& phase, double share) {
-  const auto now = Clock::now();
   const bool is_new = phase != last_phase_;
   if (is_new) last_tenth_ = -1;
   last_phase_ = phase;
   const int tenth = static_cast<int>(share * 10);
-  const bool due = terminal_ ? is_new || now - last_shown_ >= refresh : tenth > last_tenth_ && tenth < 10;
+  const bool due =
+      terminal_ ? is_new || since_shown_.seconds() >= refresh_seconds : tenth > last_tenth_ && tenth < 10;
   if (!due) return;
   last_tenth_ = tenth;
-  last_shown_ = now;
+  since_shown_.restart();
   line(share > 0 || terminal_ ? fmt::format("{} {} {:3.0f} %", phase, bar(share), 100 * share) : phase);
 }
 
 void Progress::show_work(const std::string& what, double done, double all) {
-  const auto now = Clock::now();
   const bool is_new = what != last_phase_;
   if (is_new) {
     last_phase_ = what;
     last_tenth_ = -1;
-    work_started_ = now;
+    since_work_began_.restart();
     done_at_start_ = done;  // of a run that is continued
   }
   const double share = all > 0 ? done / all : 1;
   const int tenth = static_cast<int>(share * 10);
-  const bool due = terminal_ ? is_new || now - last_shown_ >= refresh : tenth > last_tenth_;
+  const bool due = terminal_ ? is_new || since_shown_.seconds() >= refresh_seconds : tenth > last_tenth_;
   if (quiet_ || !due) return;
   last_tenth_ = tenth;
-  last_shown_ = now;
-  const double elapsed = std::chrono::duration<double>(now - work_started_).count();
+  since_shown_.restart();
+  const double elapsed = since_work_began_.seconds();
   const double made = done - done_at_start_;
   line(fmt::format("{} {} {:3.0f} %  {:.0f} of {:.0f}  {} left", what, bar(share), 100 * share, done, all,
                    done >= all ? "0 s"
@@ -111,46 +112,31 @@ void Progress::show_work(const std::string& what, double done, double all) {
 }
 
 void Progress::watch_sampling(const RunControl& control, const ChainOptions& options) {
-  watching_ = true;
-  const auto steps_made = [&control] {
-    double done = 0;
-    for (const auto& chain : control.chains)
-      done += static_cast<double>(chain.steps.load(std::memory_order_relaxed));
-    return done;
-  };
-  thread_ = std::thread([this, &control, options, at_start = steps_made()] {
-    const auto started = Clock::now();
+  double at_start = 0;  // of a run that is continued
+  for (const auto& chain : control.chains)
+    at_start += static_cast<double>(chain.steps.load(std::memory_order_relaxed));
+  poller_.emplace(refresh, [this, &control, options, at_start, timer = Timer(), shown_tenth = 0]() mutable {
     const double all = static_cast<double>(options.steps() * options.chains);
-    int shown_tenth = 0;
-    std::unique_lock lock(mutex_);
-    while (!stopped_.wait_for(lock, refresh, [this] { return !watching_; })) {
-      double done = 0, accepted = 0, warm = 0;
-      for (const auto& chain : control.chains) {
-        const auto steps = chain.steps.load(std::memory_order_relaxed);
-        done += static_cast<double>(steps);
-        warm += steps < options.warmup ? 1 : 0;
-        accepted += static_cast<double>(chain.accepted.load(std::memory_order_relaxed));
-      }
-      const int tenth = static_cast<int>(10 * done / all);
-      if (!terminal_ && tenth <= shown_tenth) continue;
-      shown_tenth = tenth;
-      const double elapsed = std::chrono::duration<double>(Clock::now() - started).count();
-      const double made = done - at_start;
-      const double speed = made / elapsed;
-      line(fmt::format("{} {} {:3.0f} %  {} steps/s  {} left  acceptance {:.2f}",
-                       warm > 0 ? "warm-up " : "sampling", bar(done / all), 100 * done / all, rate(speed),
-                       made > 0 ? duration((all - done) / speed) : "?", done > 0 ? accepted / done : 0));
+    double done = 0, accepted = 0, warm = 0;
+    for (const auto& chain : control.chains) {
+      const auto steps = chain.steps.load(std::memory_order_relaxed);
+      done += static_cast<double>(steps);
+      warm += steps < options.warmup ? 1 : 0;
+      accepted += static_cast<double>(chain.accepted.load(std::memory_order_relaxed));
     }
+    const int tenth = static_cast<int>(10 * done / all);
+    if (!terminal_ && tenth <= shown_tenth) return;
+    shown_tenth = tenth;
+    const double made = done - at_start;
+    const double speed = made / timer.seconds();
+    line(fmt::format("{} {} {:3.0f} %  {} steps/s  {} left  acceptance {:.2f}",
+                     warm > 0 ? "warm-up " : "sampling", bar(done / all), 100 * done / all, rate(speed),
+                     made > 0 ? duration((all - done) / speed) : "?", done > 0 ? accepted / done : 0));
   });
 }
 
 void Progress::stop_watching() {
-  {
-    const std::scoped_lock lock(mutex_);
-    watching_ = false;
-  }
-  stopped_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  poller_.reset();
   clear();
 }
 

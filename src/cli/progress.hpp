@@ -2,14 +2,12 @@
 // Shows a fit's progress on stderr: one line that changes on a terminal, plain lines every 10 % elsewhere.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
-#include "mlo/registry/fit.hpp"
+#include "mlo/base/poller.hpp"
+#include "mlo/base/timer.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::cli {
 
@@ -29,7 +27,6 @@ class Progress {
   void clear();
 
  private:
-  using Clock = std::chrono::steady_clock;
   void show_phase(const std::string& phase, double share);
   void watch_sampling(const RunControl& control, const ChainOptions& options);
   void stop_watching();
@@ -38,15 +35,12 @@ class Progress {
   bool quiet_;
   bool terminal_;
   bool line_open_ = false;
-  Clock::time_point last_shown_{};
+  Timer since_shown_;
   std::string last_phase_;
   int last_tenth_ = -1;
-  Clock::time_point work_started_{};
+  Timer since_work_began_;
   double done_at_start_ = 0;
-  std::mutex mutex_;
-  std::condition_variable stopped_;  // when watching_ turns false
-  bool watching_ = false;            // under mutex_
-  std::thread thread_;
+  std::optional<Poller> poller_;  // while chains run
 };
 
 }  // namespace mlo::cli

@@ -51,8 +51,8 @@ void run(const ReproduceCommand& command) {
     if (!chosen(target)) continue;
     if (all && target.name == "table5" && settings.data.empty()) {
       progress.clear();
-      print(
-          fmt::format("table5: left out, for it needs --data covertype.csv.gz.\n{}\n\n", covertype_source()));
+      print(on_command_line(fmt::format("table5: left out, because it needs `data covertype.csv.gz`.\n{}\n\n",
+                                        covertype_source())));
       continue;
     }
     results.push_back(target.run(settings, watcher));

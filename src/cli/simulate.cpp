@@ -1,21 +1,21 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-#include "mlo/registry/simulate.hpp"
+#include "mlo/fit/simulate.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "mlo/base/errors.hpp"
-#include "mlo/registry/fit.hpp"
-#include "mlo/registry/options.hpp"
+#include "mlo/fit/fit.hpp"
+#include "mlo/model/family.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -78,29 +78,34 @@ class OutFile {
   std::FILE* file_ = nullptr;
 };
 
-// An option that the family does not have would be ignored: refuse.
-void check_given(const CLI::App& c, const std::string& family) {
-  const bool columns = family != "gaussian-mean" && family != "gaussian-precision";
-  const std::array<std::pair<const char*, bool>, 5> meaningful{
-      {{"--intercept", columns},
-       {"--correlation", columns},
-       {"--sigma", family == "gaussian" || family == "gaussian-mean" || family == "student"},
-       {"--freedom", family == "student"},
-       {"--size", family == "negative-binomial"}}};
-  for (const auto& [option, meant] : meaningful)
-    if (!meant && c.count(option) > 0)
-      throw UsageError(fmt::format("{} has no meaning with the family {}", option, family));
+// Columns are not for families whose one coefficient is a parameter by itself: their options would be
+// ignored.
+void check_given(const CLI::App& c, const FamilySpec& family) {
+  for (const char* option : {"--intercept", "--correlation"})
+    if (!family.simulation.columns && c.count(option) > 0)
+      throw UsageError(fmt::format("{} has no meaning with the family {}", option, family.name));
+}
+
+// The numbers of all families; one that several have is one option.
+void add_numbers(CLI::App& c, SimulateOptions& o) {
+  std::map<std::string, std::string> help;
+  for (const FamilySpec* family : families())
+    for (const FamilyNumber& n : family->simulation.numbers) {
+      std::string& text = help[std::string(n.name)];
+      text += fmt::format("{}{}: {} (default {})", text.empty() ? "" : "; ", family->name, n.help, *n.usual);
+    }
+  for (const auto& [name, text] : help)
+    c.add_option_function<double>(
+        "--" + name, [&o, its_name = name](double value) { o.numbers[its_name] = value; }, text);
 }
 
 void run(const CLI::App& c, SimulateCommand& command) {
   SimulateOptions& o = command.options;
+  const FamilySpec* const family = find_family(o.family);
+  if (family != nullptr) check_given(c, *family);
   if (o.coefficients.empty())
-    o.coefficients = o.family == "gaussian-mean" || o.family == "gaussian-precision"
-                         ? std::vector<double>{1}
-                         : SimulateOptions{}.coefficients;
-  const auto known = families();
-  if (std::any_of(known.begin(), known.end(), [&](const FamilyEntry& f) { return f.name == o.family; }))
-    check_given(c, o.family);
+    o.coefficients = family != nullptr && !family->simulation.columns ? std::vector<double>{1}
+                                                                      : SimulateOptions{}.coefficients;
   if (command.out.empty()) return simulate_csv(o, [](std::string_view text) { print(text); });
   OutFile file(command.out);
   simulate_csv(o, [&](std::string_view text) { file.write(text); });
@@ -119,15 +124,13 @@ void add_simulate(CLI::App& app) {
   c->add_option("--coefficients", o.coefficients,
                 "Coefficients of the standard normal columns x1, x2, ...; mu for gaussian-mean, tau for "
                 "gaussian-precision. Default: 1,0.5; mu and tau 1")
-      ->delimiter(',');
-  c->add_option("--intercept", o.intercept, "Intercept")->capture_default_str();
+      ->delimiter(',')
+      ->check(not_empty());
+  c->add_option("--intercept", o.intercept, "Intercept")->check(not_empty())->capture_default_str();
   c->add_option("--correlation", o.correlation, "Correlation of neighbouring columns (AR(1))")
+      ->check(not_empty())
       ->capture_default_str();
-  c->add_option("--sigma", o.sigma, "Standard deviation of gaussian responses, scale of student ones")
-      ->capture_default_str();
-  c->add_option("--freedom", o.freedom, "Degrees of freedom of student responses")->capture_default_str();
-  c->add_option("--size", o.size, "Size of negative-binomial responses: variance mu + mu^2 / size")
-      ->capture_default_str();
+  add_numbers(*c, o);
   c->add_option("--seed", o.seed, "Seed: same seed, same data")->check(whole_number())->capture_default_str();
   c->add_option(
        "-o,--out", command->out,

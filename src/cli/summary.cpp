@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "mlo/registry/runs.hpp"
+#include "mlo/fit/runs.hpp"
 #include "mlo/report/run_summary.hpp"
 
 namespace mlo::cli {
@@ -20,7 +20,7 @@ void add_summary(CLI::App& app) {
   c->add_flag("--csv", command->csv, "As CSV")->excludes(json);
   c->footer("Example:\n  mlo summary run1");
   c->callback([command] {
-    const RunSummary summary = read_summary(command->run);
+    const RunSummary summary = on_command_line(read_summary(command->run));
     print(command->json ? as_json(summary) : command->csv ? as_csv(summary.parameters) : as_table(summary));
   });
 }

@@ -25,8 +25,8 @@ class ByteSource {
   [[nodiscard]] virtual double share() const noexcept = 0;
 };
 
-// Opens a file; gzip is told by its first bytes, not by its name. A gzip file is inflated by a thread of its
-// own, in blocks of block_bytes and a few blocks ahead, so that inflating and parsing overlap.
+// Opens a file; gzip is recognised by its first bytes, not by its name. A gzip file is inflated by a thread
+// of its own, in blocks of block_bytes and a few blocks ahead, so that inflating and parsing overlap.
 [[nodiscard]] std::unique_ptr<ByteSource> open_bytes(const std::string& file, std::size_t block_bytes);
 
 // What to tell the user when the system refuses a file with this errno.

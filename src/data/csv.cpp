@@ -14,7 +14,7 @@ CsvReader::~CsvReader() = default;
 
 const std::vector<std::string>& CsvReader::header() const noexcept { return impl_->parser.header(); }
 
-Table CsvReader::read(std::span<const std::string> wanted, const Progress& progress) {
+Table CsvReader::read_columns(std::span<const std::string> wanted, const Progress& progress) {
   return impl_->parser.read(wanted, progress);
 }
 

@@ -9,12 +9,12 @@
 namespace mlo::csv {
 
 // The first bad cell ends the reading. But what to say depends on the column: if most of its first cells are
-// text, it is a text column, and otherwise this cell is a mistake. So look on, as far as that needs.
+// text, it is a text column, and otherwise this cell is a mistake. So read on, as far as that takes.
 void Parser::bad_cell(const Step& step, const Cell& cell, CellKind kind) {
   constexpr std::size_t sample = 100;  // non-missing cells
   const double* const staged = tile_.data() + step.column * tile_rows_;
   const auto is_number = [](double value) { return value == value; };
-  const auto& values = table_.columns[step.column].values;
+  const Numbers& values = table_.columns[step.column].numbers();
   std::size_t numbers = static_cast<std::size_t>(std::count_if(values.begin(), values.end(), is_number) +
                                                  std::count_if(staged, staged + staged_, is_number));
   const std::string name = quoted(header_[step.index]);
@@ -54,7 +54,7 @@ void Parser::bad_cell(const Step& step, const Cell& cell, CellKind kind) {
       double value;
       count(wanted, read_cell(wanted.text, value));
     }
-  } catch (const DataError&) {  // NOLINT(bugprone-empty-catch): of the errors, the first is told
+  } catch (const DataError&) {  // NOLINT(bugprone-empty-catch): only the first error is reported
   }
 
   if (2 * numbers < seen) {
@@ -64,8 +64,8 @@ void Parser::bad_cell(const Step& step, const Cell& cell, CellKind kind) {
   }
   if (kind == CellKind::not_finite) {
     fail(bad_line,
-         fmt::format("column {}: {} is not a finite number; leave the cell empty or write NA if the value "
-                     "is missing",
+         fmt::format("column {}: {} is not a finite number; leave the cell empty or write NA if the value is "
+                     "missing",
                      name, bad_value));
   }
   fail(bad_line, fmt::format("column {}: not a number ({})", name, bad_value));

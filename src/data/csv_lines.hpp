@@ -9,7 +9,7 @@
 #include <string>
 
 #include "byte_source.hpp"
-#include "csv_fingerprint.hpp"
+#include "mlo/base/hash.hpp"
 
 namespace mlo::csv {
 

@@ -75,7 +75,7 @@ CellKind read_cell(std::string_view cell, double& value) noexcept {
     value = 0;
     return CellKind::number;
   }
-  if (cell.front() == '+') {  // from_chars knows no '+'
+  if (cell.front() == '+') {  // from_chars does not take a '+'
     cell.remove_prefix(1);
     if (cell.empty() || cell.front() == '-') return CellKind::text;
   }

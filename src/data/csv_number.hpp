@@ -7,8 +7,9 @@
 #include <cfloat>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "mlo/base/hash.hpp"
 
 namespace mlo::csv {
 
@@ -99,19 +100,12 @@ inline double divide(std::uint64_t w, std::size_t k) noexcept {
          std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
-inline std::uint64_t load_little_endian(const char* p) noexcept {
-  std::uint64_t word;
-  std::memcpy(&word, p, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  return word;
-}
-
 // The next 8 bytes, where a digit has become its value, 0..9.
 inline std::uint64_t load_digits(const char* p) noexcept {
   return load_little_endian(p) ^ 0x3030303030303030U;
 }
 
-// The high bit of each byte that is no digit; a carry spoils only bytes after the first of those.
+// The high bit of each byte that is not a digit; a carry spoils only bytes after the first of those.
 inline std::uint64_t non_digits(std::uint64_t word) noexcept {
   return ((word + 0x7676767676767676U) | word) & 0x8080808080808080U;
 }

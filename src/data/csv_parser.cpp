@@ -52,7 +52,10 @@ Table Parser::read(std::span<const std::string> wanted, const std::function<void
   do {
     open_quote = 0;
     while (p_ != lines_.end()) {
-      if (skip_blank_line()) continue;
+      if (skip_blank_line()) {
+        table_.source.shift(table_.rows + staged_, 1);
+        continue;
+      }
       if (const char* const next = fast_row(p_)) {
         p_ = next;
         ++line_;
@@ -69,16 +72,16 @@ Table Parser::read(std::span<const std::string> wanted, const std::function<void
   flush();
 
   if (table_.rows == 0) throw DataError(file_, "no data rows, only a header line");
-  auto& shifts = table_.line_shifts;
+  auto& shifts = table_.source.shifts;
   if (!shifts.empty() && shifts.back().first >= table_.rows) shifts.pop_back();
   if (progress) progress(1.0);
   return std::move(table_);
 }
 
 void Parser::plan(std::span<const std::string> wanted) {
-  assert(table_.file.empty() && "a reader reads once");
-  table_.file = file_;
-  if (line_ > 2) shift_lines(0, line_ - 2);
+  assert(table_.source.name.empty() && "a reader reads once");
+  table_.source = {.name = file_, .unit = Source::Unit::line};
+  if (line_ > 2) table_.source.shift(0, line_ - 2);
 
   constexpr std::size_t twice = std::numeric_limits<std::size_t>::max();
   std::unordered_map<std::string_view, std::size_t> index_of;
@@ -93,7 +96,7 @@ void Parser::plan(std::span<const std::string> wanted) {
       fail(header_line_, fmt::format("the header has more than one column {}", quoted(name)));
     }
     steps_.push_back({.skip = 0, .index = found->second, .column = table_.columns.size(), .last = false});
-    table_.columns.push_back({.name = name, .values = {}});
+    table_.columns.push_back({name, {}});
   }
 
   std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.index < b.index; });
@@ -137,17 +140,7 @@ bool Parser::skip_blank_line() {
   if (*p_ != '\n' && (*p_ != '\r' || p_[1] != '\n')) return false;
   p_ += *p_ == '\r' ? 2 : 1;
   ++line_;
-  if (!table_.file.empty()) shift_lines(table_.rows + staged_, 1);
   return true;
-}
-
-// The lines of the rows from `row` on are `by` further down than those before.
-void Parser::shift_lines(std::size_t row, std::size_t by) {
-  auto& shifts = table_.line_shifts;
-  if (shifts.empty() || shifts.back().first != row) {
-    shifts.emplace_back(row, shifts.empty() ? 0 : shifts.back().second);
-  }
-  shifts.back().second += by;
 }
 
 // Reads the row at p into the tile; returns the start of the next line, or nullptr for a row to be taken
@@ -208,7 +201,7 @@ std::size_t Parser::careful_row() {
          fmt::format("{} {}, but the header has {}", count, count == 1 ? "cell" : "cells", header_.size()));
   }
   const std::size_t breaks = cells.line() - line_ - 1;
-  if (breaks > 0) shift_lines(table_.rows + staged_ + 1, breaks);
+  if (breaks > 0) table_.source.shift(table_.rows + staged_ + 1, breaks);
   p_ = cells.position();
   line_ = cells.line();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -223,18 +216,19 @@ std::size_t Parser::careful_row() {
 void Parser::flush() {
   const std::size_t rows = table_.rows + staged_;
   for (Column& column : table_.columns) {
-    if (column.values.capacity() < rows) column.values.reserve(expected_rows(rows));
+    Numbers& values = column.numbers();
+    if (values.capacity() < rows) values.reserve(expected_rows(rows));
     const double* const from =
         tile_.data() + static_cast<std::size_t>(&column - table_.columns.data()) * tile_rows_;
-    column.values.insert(column.values.end(), from, from + staged_);
+    values.insert(values.end(), from, from + staged_);
   }
   table_.rows = rows;
   staged_ = 0;
 }
 
-// How many rows to make room for, once there are `rows`: what the share of the file read so far promises and
-// a bit, within limits, as the promise may be wrong. Room that is never filled is never touched, so it costs
-// no memory; and as columns grow one after the other, the peak is one column above the table.
+// How many rows to make room for, once there are `rows`: a little more than the share of the file read so far
+// suggests, within limits, because that guess may be wrong. Room that is never filled is never touched, so it
+// costs no memory. Columns grow one after the other, so the peak is one column above the table.
 std::size_t Parser::expected_rows(std::size_t rows) const noexcept {
   const auto now = static_cast<double>(rows);
   const double text_share =

@@ -45,12 +45,11 @@ class Parser {
   [[nodiscard]] bool skip_blank_line();
   [[nodiscard]] const char* fast_row(const char* p) noexcept;
   [[nodiscard]] std::size_t careful_row();
-  void shift_lines(std::size_t row, std::size_t by);
   void flush();
   [[nodiscard]] std::size_t expected_rows(std::size_t rows) const noexcept;
 
   [[noreturn]] void fail(std::size_t line, const std::string& rule) const {
-    throw DataError(file_, line, rule);
+    throw DataError(file_ + ":" + std::to_string(line), rule);
   }
   [[noreturn]] void bad_cell(const Step& step, const Cell& cell, CellKind kind);
 

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Passing over cells nobody asked for, 64 bytes at a step. All functions may read up to 64 bytes past the
+// Passing over cells nobody asked for, 64 bytes per step. All functions may read up to 64 bytes past the
 // newline that ends the line, and need one.
 #pragma once
 
@@ -23,8 +23,7 @@ inline constexpr std::size_t scan_width = 64;
   for (std::size_t i = 0; i < scan_width; i += 8) {
     // Zero bytes of the difference, without carries between bytes; then their high bits, gathered by a
     // product.
-    const std::uint64_t x =
-        number::load_little_endian(p + i) ^ (0x0101010101010101U * static_cast<unsigned char>(c));
+    const std::uint64_t x = load_little_endian(p + i) ^ (0x0101010101010101U * static_cast<unsigned char>(c));
     constexpr std::uint64_t low = 0x7F7F7F7F7F7F7F7FU;
     const std::uint64_t zero = ~(((x & low) + low) | x | low);
     mask |= (((zero >> 7) * 0x0102040810204080U) >> 56) << i;

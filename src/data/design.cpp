@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "data/csv_text.hpp"
 #include "data/design_scale.hpp"
 #include "data/formula_syntax.hpp"
 #include "mlo/base/errors.hpp"
@@ -22,13 +23,22 @@ namespace {
 // moments and its transposition.
 constexpr std::size_t block_rows = 1024;
 
+// "data.csv: column "colour" holds text ("red"); text columns cannot be used in a formula yet"
+[[noreturn]] void refuse_text(const std::string& source, const Column& column) {
+  const std::vector<std::string>& levels = column.text().levels;
+  const std::string example = levels.empty() ? "" : fmt::format(" ({})", csv::quoted(levels[0]));
+  throw DataError(source, fmt::format("column {} holds text{}; text columns cannot be used in a formula yet",
+                                      csv::quoted(column.name), example));
+}
+
 class TableColumns : public Columns {
  public:
   TableColumns(const Table& table, const std::vector<std::string>& wanted) {
     for (const Column& column : table.columns) {
       if (std::find(wanted.begin(), wanted.end(), column.name) == wanted.end()) continue;
-      assert(column.values.size() == table.rows);
-      columns_.emplace(column.name, column.values);
+      assert(column.size() == table.rows);
+      if (column.is_text()) refuse_text(table.source.name, column);
+      columns_.emplace(column.name, column.numbers());
     }
     assert(columns_.size() == wanted.size());
   }
@@ -63,7 +73,7 @@ class Builder {
   // Fills all but centre, scale and sd; x holds the columns as evaluated.
   Design evaluate_rows() {
     Design design;
-    design.file = table_.file;
+    design.source = {.name = table_.source.name, .unit = table_.source.unit};
     design.response = deparse(formula_.response);
     for (const Term& term : formula_.terms) design.names.push_back(term.name());
     design.dim = formula_.terms.size();
@@ -75,6 +85,7 @@ class Builder {
     design.x.reserve(table_.rows * design.stride + Design::row_padding);
     for (std::size_t first = 0; first < table_.rows; first += block_rows) {
       add_block(design, first, std::min(block_rows, table_.rows - first));
+      check_rows(design);
     }
     design.dropped = table_.rows - design.rows;
     if (design.rows == 0) refuse_no_rows();
@@ -120,20 +131,18 @@ class Builder {
       double* const out = design.x.data() + start + j;
       for (std::size_t i = 0; i < kept_.size(); ++i) out[i * design.stride] = column[i];
     }
-    note_lines(design, first);
+    note_places(design, first);
     design.rows += kept_.size();
   }
 
-  // Remembers where the file's lines and the kept rows part company: at dropped rows and at the table's own
-  // shifts.
-  void note_lines(Design& design, std::size_t first) const {
+  // The kept rows remember where they were: their numbers jump at dropped rows and where the table's jump.
+  void note_places(Design& design, std::size_t first) const {
     const bool no_gap = design.rows == first && kept_.back() + 1 == kept_.size();
-    if (no_gap && table_.line_shifts.empty()) return;
+    if (no_gap && table_.source.shifts.empty()) return;
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       const std::size_t row = design.rows + i;
-      const std::size_t shift = table_.line_of(first + kept_[i]) - (row + 2);
-      const std::size_t current = design.line_shifts.empty() ? 0 : design.line_shifts.back().second;
-      if (shift != current) design.line_shifts.emplace_back(row, shift);
+      const std::size_t moved = table_.source.number(first + kept_[i]) - design.source.number(row);
+      if (moved > 0) design.source.shift(row, moved);
     }
   }
 
@@ -181,15 +190,15 @@ class Builder {
     const auto name = std::find_if(names_.begin(), names_.end(), [&](const std::string& column) {
       return std::isnan(columns_.values(column)[row]);
     });
-    throw DataError(table_.file, table_.line_of(row),
-                    fmt::format("column \"{}\": the cell is empty or NA (--missing error)", *name));
+    throw DataError(table_.source.place(row),
+                    fmt::format("column \"{}\": the cell is empty or NA (`missing error`)", *name));
   }
 
   void refuse_no_rows() const {
-    if (table_.rows == 0) throw DataError(table_.file, "no rows");
+    if (table_.rows == 0) throw DataError(table_.source.name, "no rows");
     const auto worst = std::max_element(missing_.begin(), missing_.end());
     throw DataError(
-        table_.file,
+        table_.source.name,
         fmt::format("every row has a missing cell; column \"{}\" is missing most often, in {} of {} rows",
                     names_[static_cast<std::size_t>(worst - missing_.begin())], *worst, table_.rows));
   }
@@ -230,7 +239,7 @@ class Builder {
       });
     }
     // The sign of a NaN means nothing, yet it would be printed.
-    throw DataError(table_.file, table_.line_of(row),
+    throw DataError(table_.source.place(row),
                     fmt::format("{} is {} ({})", what, std::isnan(value) ? std::fabs(value) : value,
                                 fmt::join(inputs, ", ")));
   }
@@ -256,7 +265,7 @@ Design build_design(const Formula& formula, Table table, const DesignOptions& op
   table.columns = {};  // x has taken their place
 
   if (design.rows < design.dim) {
-    throw ModelError(fmt::format("{}: only {} row{} for {} coefficients", design.file, design.rows,
+    throw ModelError(fmt::format("{}: only {} row{} for {} coefficients", design.source.name, design.rows,
                                  design.rows == 1 ? "" : "s", design.dim));
   }
   check_columns(design, moments, options.scale);

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/hash.hpp"
 
 namespace mlo {
 namespace {
@@ -14,14 +16,20 @@ namespace {
 // Uniform on [-1, 1), a function of the row alone (SplitMix64, Steele et al. 2014). Used to tell columns
 // apart, never to draw anything.
 double row_weight(std::uint64_t row) {
-  std::uint64_t z = (row + 1) * 0x9E3779B97F4A7C15U;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  z ^= z >> 31U;
-  return static_cast<double>(z >> 11U) * 0x1p-52 - 1;
+  return static_cast<double>(mixed((row + 1) * 0x9E3779B97F4A7C15U) >> 11U) * 0x1p-52 - 1;
 }
 
 }  // namespace
+
+void check_rows(const Design& design) {
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+  static_assert(most == 4'294'967'295);
+  if (design.rows > most) {
+    throw DataError(design.source.name,
+                    "has more than 4,294,967,295 complete rows, the most that one fit can use; fit a part of "
+                    "them");
+  }
+}
 
 void check_columns(const Design& design, std::span<const Moments> moments, Scale scale) {
   for (std::size_t j = design.intercept ? 1 : 0; j < design.dim; ++j) {
@@ -31,15 +39,14 @@ void check_columns(const Design& design, std::span<const Moments> moments, Scale
       throw ModelError(fmt::format("column \"{}\" is 0 in every row: it says nothing; remove it", name));
     }
     if (column.constant && design.intercept) {
-      throw ModelError(
-          fmt::format("column \"{}\" is constant ({}): it cannot be told from the intercept; "
-                      "remove it or the intercept",
-                      name, column.first));
+      throw ModelError(fmt::format(
+          "column \"{}\" is constant ({}): it cannot be told from the intercept; remove it or the "
+          "intercept",
+          name, column.first));
     }
     if (column.constant && scale != Scale::none) {
       throw ModelError(
-          fmt::format("column \"{}\" is constant ({}): its standard deviation is 0, "
-                      "so it cannot be scaled",
+          fmt::format("column \"{}\" is constant ({}): its standard deviation is 0, so it cannot be scaled",
                       name, column.first));
     }
     // Squares of numbers beyond about 1e154 overflow, below about 1e-154 they vanish.

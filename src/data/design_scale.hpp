@@ -4,12 +4,15 @@
 
 #include <span>
 
-#include "data/design_moments.hpp"
+#include "design_moments.hpp"
 #include "mlo/data/design.hpp"
 
 namespace mlo {
 
-// Throws ModelError for a column whose coefficient the data cannot tell: all zeros, constant beside an
+// Throws DataError if there are more rows than 32-bit row numbers can tell apart.
+void check_rows(const Design& design);
+
+// Throws ModelError for a column whose coefficient the data do not determine: all zeros, constant beside an
 // intercept.
 void check_columns(const Design& design, std::span<const Moments> moments, Scale scale);
 

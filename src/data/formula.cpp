@@ -68,7 +68,7 @@ void collect_offset_names(const Expression& e, std::set<std::string>& names) {
   for (const Expression& argument : e.arguments) collect_offset_names(argument, names);
 }
 
-// y and I(y) are one thing for the question whether the response is also a term.
+// y and I(y) count as the same when we ask whether the response is also a term.
 const Expression& bare(const Expression& e) {
   const Expression& inside = syntax::without_groups(e);
   return inside.kind == Expression::Kind::call && inside.name == "I" ? bare(inside.arguments[0]) : inside;

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Arithmetic over blocks of rows: the tree is walked once a block, the rows are in the innermost loops.
+// Arithmetic over blocks of rows: the tree is walked once per block, the rows are in the innermost loops.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -67,7 +67,7 @@ void evaluate_binary(const Expression& e, const Columns& columns, std::size_t fi
     operation->apply(out, columns.values(right.name).subspan(first, out.size()));
     return;
   }
-  std::vector<double> buffer(out.size());  // once a block
+  std::vector<double> buffer(out.size());  // once per block
   evaluate_block(right, columns, first, buffer);
   operation->apply(out, buffer);
 }

@@ -30,7 +30,7 @@ constexpr std::array<Function, 9> functions = {{
     {"sqrt", [](std::span<double> v) { each(v, [](double x) { return std::sqrt(x); }); }},
 }};
 
-// What R users write: the answer to these is "not yet" rather than "unknown".
+// Functions that R users write: the message says "not supported yet" instead of "unknown".
 constexpr std::array<std::string_view, 25> of_r = {
     "as.factor", "as.numeric", "bs",  "C",      "cbind",    "cos", "cut",  "expm1",   "factor",
     "gp",        "ifelse",     "lo",  "mo",     "monotone", "ns",  "poly", "relevel", "round",

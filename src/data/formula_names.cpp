@@ -43,7 +43,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// One slip in every three characters: "x1" for "x2" is no slip, "Elevaton" for "Elevation" is.
+// One typing error per three characters: "Elevaton" may be meant for "Elevation", but "x1" is not for "x2".
 std::size_t slips(std::string_view name) { return name.size() / 3; }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A Pratt parser with R's precedences. It knows syntax only: what + means is the business of its readers.
+// A Pratt parser with R's precedences. It knows syntax only; the code that uses the tree decides what +
+// means.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -27,8 +27,8 @@ bool is_nesting(const Expression& e) {
 }
 bool is_switch(const Expression& e) { return e.kind == Kind::number && (e.number == 0 || e.number == 1); }
 
-// (x > 3 | z) is a logical or. (1 | g), which no one writes for one, is lme4's random effect, and (a | b) may
-// be.
+// (x > 3 | z) is a logical or. (1 | g) is lme4's random effect: nobody writes it as a logical or. (a | b) may
+// be either.
 bool is_logical(const Expression& e) {
   if (e.kind == Kind::group) return is_logical(e.arguments[0]);
   if (e.kind == Kind::unary) return e.name == "!";
@@ -112,8 +112,8 @@ TermReader::TermList TermReader::read(const Expression& e) {
         const std::string right = deparse(e.arguments[1]);
         fail(formula_, e.position,
              e.name == "/"
-                 ? fmt::format("'/' is not supported between terms; write I({}/{}) for a ratio, "
-                               "{} + {}:{} for nested effects",
+                 ? fmt::format("'/' is not supported between terms; write I({}/{}) for a ratio, {} + {}:{} "
+                               "for nested effects",
                                left, right, left, left, right)
                  : fmt::format("'{}' is not supported between terms; write {}:{} for an interaction", e.name,
                                left, right));
@@ -121,8 +121,7 @@ TermReader::TermList TermReader::read(const Expression& e) {
       if (is_random_effect(e))
         fail(formula_, e.position,
              fmt::format(
-                 "random effects, as in (1 | group), are not supported; for \"one or the other\" write "
-                 "I({})",
+                 "random effects, as in (1 | group), are not supported; for \"one or the other\" write I({})",
                  deparse(e)));
       return variable(e);  // a comparison or a logical
     case Kind::name:
@@ -176,8 +175,8 @@ TermReader::TermList TermReader::read_power(const Expression& e) {
   if (base.kind != Kind::group && base.kind != Kind::dot) {
     const std::string text = deparse(e);
     fail(formula_, e.position,
-         fmt::format("'^' between terms is for interactions of a group, as in (a + b)^2; "
-                     "write I({}) for a power",
+         fmt::format("'^' between terms is for interactions of a group, as in (a + b)^2; write I({}) for a "
+                     "power",
                      text));
   }
   const double order = exponent.number;

@@ -20,7 +20,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }  // UTF-8
 
-// The longest first. The last ones have no meaning, but deserve a better answer than "unexpected character".
+// The longest first. The last ones have no meaning here, but get a better message than "unexpected".
 constexpr std::array<std::string_view, 23> symbols = {"==", "!=", "<=", ">=", "&&", "||", "**", "+",
                                                       "-",  "*",  "/",  "^",  ":",  "~",  "(",  ")",
                                                       ",",  "<",  ">",  "!",  "&",  "|",  "="};

@@ -9,7 +9,7 @@
 namespace mlo::diagnostics {
 namespace {
 
-// The smallest 2^a 3^b 5^c that is at least n: the lengths the transform is fast at.
+// The smallest 2^a 3^b 5^c that is at least n: lengths for which the transform is fast.
 std::size_t fast_length(std::size_t n) {
   for (;; ++n) {
     std::size_t rest = n;
@@ -23,8 +23,8 @@ std::size_t fast_length(std::size_t n) {
 }  // namespace
 
 // By Wiener-Khinchin, in O(n log n) however slowly the chain mixes. The transform is linear and we want a
-// mean, so the power spectra are added first and one transform brings them all back. Two halves a and b go
-// through it as z = a + ib, because Re sum_s z_s conj(z_{s+t}) is the sum of both autocovariances.
+// mean, so the power spectra are added first and transformed back once. Two halves a and b go through it as z
+// = a + ib, because Re sum_s z_s conj(z_{s+t}) is the sum of both autocovariances.
 std::vector<double> mean_autocovariance(const Halves& halves) {
   using Complex = std::complex<double>;
   const std::size_t n = halves.length;
@@ -43,7 +43,7 @@ std::vector<double> mean_autocovariance(const Halves& halves) {
     fft.fwd(spectrum.data(), series.data(), transform_length);
     for (std::size_t k = 0; k < padded; ++k) power[k] += std::norm(spectrum[k]);
   }
-  // The spectrum is real: forward and inverse transform differ in the sign of the imaginary part alone.
+  // The spectrum is real: forward and inverse transform differ only in the sign of the imaginary part.
   fft.fwd(spectrum.data(), power.data(), transform_length);
 
   const double scale = 1 / (static_cast<double>(padded) * static_cast<double>(halves.values.size()));

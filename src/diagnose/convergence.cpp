@@ -21,7 +21,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr auto as_is = [](double x) { return x; };
 
-// Nothing can be said of no draws or of non-finite ones.
+// No figures without draws, or if a draw is not finite.
 bool is_empty_or_broken(ChainsView draws) {
   return draws.empty() || draws[0].empty() || !diagnostics::all_finite(draws);
 }
@@ -37,7 +37,7 @@ std::vector<double> sorted(ChainsView draws) {
 namespace diagnostics {
 namespace {
 
-// std::max drops a NaN in its second place.
+// std::max drops a NaN in its second argument.
 double max_or_nan(double a, double b) { return std::isnan(b) ? b : std::max(a, b); }
 
 // Constant, or with a value that overflowed in a transform.
@@ -82,9 +82,9 @@ double rhat(ChainsView draws, const Halves& rank_normalised, std::span<const dou
   return max_or_nan(basic_rhat(rank_normalised), basic_rhat(folded));
 }
 
-// S / tau with tau = 1 + 2 sum of autocorrelations [Vehtari et al. 2021]: those of all chains
-// together, so that chains in different places count as one that mixes slowly; the noise of long lags is cut
-// off by Geyer's (1992) initial positive and initial monotone sequence of pairs (rho_2k + rho_2k+1).
+// S / tau with tau = 1 + 2 sum of autocorrelations [Vehtari et al. 2021]: those of all chains together, so
+// that chains in different places count as slow mixing. Geyer's (1992) initial positive and initial monotone
+// sequences of pairs (rho_2k + rho_2k+1) cut off the noise of long lags.
 double ess(const Halves& x) {
   if (x.length < 3 || is_degenerate(x)) return nan;
   const std::size_t n = x.length;
@@ -106,7 +106,8 @@ double ess(const Halves& x) {
     even = rho(lag);
     pair = even + rho(lag + 1);
   }
-  // No pair was summed (fewer than 12 draws a chain, or draws that alternate): `posterior` then counts lag 0.
+  // No pair was summed (fewer than 12 draws per chain, or draws that alternate): `posterior` then counts lag
+  // 0.
   if (lag == 0) sum = 1;
   // The first even lag beyond the sum enters once, not twice: less variance for antithetic chains.
   const double beyond = pair >= 0 ? even : std::max(even, 0.0);

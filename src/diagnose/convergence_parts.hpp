@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The diagnostics in terms of what they share: a summary sorts and ranks the draws once, for all of them.
-// Everywhere the draws are finite and not empty; sorted is all of them, ascending.
+// The diagnostics in terms of shared parts: a summary sorts and ranks the draws once for all of them. The
+// draws are finite and not empty throughout; `sorted` has all of them in ascending order.
 #pragma once
 
 #include <span>

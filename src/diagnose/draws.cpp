@@ -23,7 +23,7 @@ std::vector<double> pooled(ChainsView draws) {
 double mean(std::span<const double> x) {
   const auto n = static_cast<double>(x.size());
   const double first = std::accumulate(x.begin(), x.end(), 0.0) / n;
-  // A second pass removes the rounding of the first: equal values get exactly their value, so that the
+  // A second pass removes the rounding of the first: the mean of equal values is exactly that value, so the
   // variance of a chain that never moved is exactly zero.
   double remainder = 0;
   for (const double value : x) remainder += value - first;

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The forms in which the diagnostics look at one parameter's draws: pooled over chains, or split in halves.
+// The forms in which the diagnostics use one parameter's draws: pooled over chains, or split in halves.
 #pragma once
 
 #include <cassert>

@@ -21,60 +21,51 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
   if (std::isnan(noise_sd)) {
     report.verdict = NoiseReport::Verdict::not_the_posterior;
     report.words = fmt::format(
-        "The noise of the log acceptance ratio cannot be measured from one row a step: nothing is known of "
+        "The noise of the log acceptance ratio cannot be measured from one row per step: nothing is known of "
         "the law of these draws. Their spread is {:.2g} times that of the Laplace fit (median): read more "
-        "rows a "
-        "step (--subsample-size) or use --method auto.",
+        "rows per step (`subsample-size`) or use `method auto`.",
         report.median_ratio);
     return report;
   }
   if (!(noise_sd > 0)) return report;
 
+  using Verdict = NoiseReport::Verdict;
+  const auto judge = [&](Verdict verdict, std::string words) {
+    report.verdict = verdict;
+    report.words = std::move(words);
+  };
   const std::string noise =
       fmt::format("The log acceptance ratio carries noise of standard deviation {:.2g}", noise_sd);
   const std::string factor = sorted.empty() ? ""
                                             : fmt::format("{:.2g} to {:.2g} times (median {:.2g})",
                                                           sorted.front(), sorted.back(), report.median_ratio);
+  const std::string spread = fmt::format("The draws' spread is {} the Laplace fit's", factor);
   if (effect == NoiseEffect::corrected && noise_sd < 1) {
-    report.verdict = NoiseReport::Verdict::harmless;
-    report.words = fmt::format("{}, which the method allows for. The draws' spread is {} the Laplace fit's.",
-                               noise, factor);
+    judge(Verdict::harmless, noise + ", which the method allows for. " + spread + '.');
   } else if (effect == NoiseEffect::corrected) {
-    report.verdict = NoiseReport::Verdict::inflated;
-    report.words = fmt::format(
-        "{}: more than the method can allow for, so that the chain hardly moves. The draws' spread is {} the "
-        "Laplace fit's; read more rows a step (--max-subsample-size), or use --estimator control-variates or "
-        "--method auto.",
-        noise, factor);
+    judge(Verdict::inflated,
+          noise + ": more than the method can allow for, so that the chain hardly moves. " + spread +
+              "; read more rows per step (`max-subsample-size`), or use `estimator control-variates` or "
+              "`method auto`.");
   } else if (effect == NoiseEffect::tested) {
-    // The noise of a decision that stopped early is large because it could be: it says nothing.
+    // A decision may stop early just because large noise does not matter there, so the noise sd says nothing.
     constexpr double tolerated = 0.1;
     const bool off = std::abs(report.median_ratio - 1) > tolerated;
-    report.verdict = off ? NoiseReport::Verdict::inflated : NoiseReport::Verdict::harmless;
-    report.words = fmt::format("The draws' spread is {} the Laplace fit's{}.", factor,
-                               off ? ": with a smaller --delta it would be closer to the posterior's" : "");
+    judge(off ? Verdict::inflated : Verdict::harmless,
+          spread + (off ? ": with a smaller `delta` it would be closer to the posterior's." : "."));
   } else if (noise_sd < 0.1) {
-    report.verdict = NoiseReport::Verdict::harmless;
-    report.words = fmt::format("{}: harmless. The draws' spread is {} the Laplace fit's.", noise, factor);
+    judge(Verdict::harmless, noise + ": harmless. " + spread + '.');
   } else if (noise_sd < 0.5) {
-    report.verdict = NoiseReport::Verdict::inflated;
-    report.words =
-        fmt::format("{}: intervals may be off by some percent. The draws' spread is {} the Laplace fit's.",
-                    noise, factor);
+    judge(Verdict::inflated, noise + ": intervals may be off by some percent. " + spread + '.');
   } else if (noise_sd < 2) {
-    report.verdict = NoiseReport::Verdict::inflated;
-    report.words = fmt::format(
-        "{}: intervals are too wide by tens of percent. The draws' spread is {} the Laplace fit's; read more "
-        "rows a "
-        "step (--subsample-size) or use --method auto.",
-        noise, factor);
+    judge(Verdict::inflated, noise + ": intervals are too wide by tens of percent. " + spread +
+                                 "; read more rows per step (`subsample-size`) or use `method auto`.");
   } else {
-    report.verdict = NoiseReport::Verdict::not_the_posterior;
-    report.words = fmt::format(
-        "{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace fit. The "
-        "intervals are not usable, and the means may be off as well, by less than the spread: use --method "
-        "auto.",
-        noise, factor);
+    judge(Verdict::not_the_posterior,
+          fmt::format("{}: the spread of these draws is NOT the posterior's. It is {} that of the Laplace "
+                      "fit. The intervals are not usable, and the means may be off as well, by less than the "
+                      "spread: use `method auto`.",
+                      noise, factor));
   }
   return report;
 }

@@ -26,7 +26,7 @@ void rank_normalise(std::span<double> values) {
   const std::size_t size = values.size();
   std::vector<Entry> order(size);
   for (std::size_t i = 0; i < size; ++i) order[i] = {values[i], i};
-  // The value beside its index: sorting indices alone costs a cache miss a comparison.
+  // Each value is stored with its index: sorting indices alone costs a cache miss per comparison.
   std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) { return a.value < b.value; });
 
   for (std::size_t first = 0; first < size;) {

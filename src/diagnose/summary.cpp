@@ -16,7 +16,7 @@ namespace mlo {
 
 double quantile(std::span<const double> sorted, double probability) {
   assert(!sorted.empty() && probability >= 0 && probability <= 1);
-  // From 1, as in R: adding it rounds away the error of the product where that should be a whole number.
+  // Counted from 1, as in R: adding 1 rounds away the error of the product where it should be a whole number.
   const double position = 1 + static_cast<double>(sorted.size() - 1) * probability;
   const double weight = position - std::floor(position);
   const std::size_t below = static_cast<std::size_t>(position) - 1;
@@ -26,7 +26,7 @@ double quantile(std::span<const double> sorted, double probability) {
 
 Interval hpd(std::span<const double> sorted, double mass) {
   assert(!sorted.empty() && mass > 0 && mass <= 1);
-  // Two roundings, of mass and of the product, must not push a whole number up to the next.
+  // The two roundings, of mass and of the product, must not push a whole number up to the next one.
   constexpr double rounding = 2 * std::numeric_limits<double>::epsilon();
   const double wanted = std::ceil(mass * static_cast<double>(sorted.size()) * (1 - rounding));
   const std::size_t gap = static_cast<std::size_t>(std::max(wanted, 1.0)) - 1;
@@ -65,9 +65,9 @@ ParameterSummary summarise(std::string name, ChainsView draws) {
 }
 
 std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
-                                        std::span<const ChainRecord> chains) {
-  std::size_t length = chains.empty() ? 0 : chains[0].size();
-  for (const ChainRecord& chain : chains) length = std::min(length, chain.size());
+                                        std::span<const ChainDraws* const> chains) {
+  std::size_t length = chains.empty() ? 0 : chains[0]->size();
+  for (const ChainDraws* chain : chains) length = std::min(length, chain->size());
   std::vector<ParameterSummary> out;
   out.reserve(names.size());
   for (std::size_t j = 0; j < names.size(); ++j) {
@@ -75,7 +75,7 @@ std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
     std::vector<std::span<const double>> views;
     draws.reserve(chains.size());
     views.reserve(chains.size());
-    for (const ChainRecord& chain : chains) draws.push_back(chain.parameter(j));
+    for (const ChainDraws* chain : chains) draws.push_back(chain->parameter(j));
     for (const auto& d : draws) views.emplace_back(d.data(), length);
     out.push_back(summarise(names[j], views));
   }

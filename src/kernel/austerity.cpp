@@ -9,9 +9,9 @@
 namespace mlo {
 namespace {
 
-// The upper eps quantile of Student's t; z is that of the normal. For many degrees of freedom the expansion
-// of Fisher and Cornish, whose error at 1000 is below 1e-8: there may be a million looks, and they are made
-// anew for every run.
+// The upper eps quantile of Student's t; z is that of the normal. For many degrees of freedom by the
+// Cornish-Fisher expansion, whose error at 1000 is below 1e-8: there may be a million looks, and they are
+// tabulated in every run.
 double t_quantile(double freedom, double eps, double z) {
   if (freedom < 1000)
     return boost::math::quantile(

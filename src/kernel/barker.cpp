@@ -6,9 +6,10 @@
 namespace mlo {
 namespace {
 
-// Fitted on the lattice of step 1/2 out to 20: probabilities >= 0 of least squared error in the distribution
-// function of the sum with N(0, 1), the squares reweighted (Lawson) until the largest error was
-// least, 9.7e-8. A finer lattice gives 5e-8, one of step 1 3.7e-6. Most points of the lattice get nothing.
+// Fitted on a lattice out to 20 in steps of 1/2: probabilities >= 0 with the least squared error in the
+// distribution function of the sum with N(0, 1), the squares reweighted (Lawson) until the largest error was
+// smallest, 9.7e-8. A finer lattice gives 5e-8, one with steps of 1 gives 3.7e-6. Most points of the lattice
+// get probability 0.
 constexpr std::array<Atom, 18> atoms{{
     {0, 0.403621188192},
     {1, 0.137635181852},
@@ -30,7 +31,7 @@ constexpr std::array<Atom, 18> atoms{{
     {17, 0.000000112580},
 }};
 
-// Cumulated, of the absolute value.
+// Cumulative probabilities of the absolute value.
 constexpr auto cumulated = [] {
   std::array<double, atoms.size()> out{};
   double sum = 0;
@@ -48,7 +49,8 @@ std::span<const Atom> logistic_correction_atoms() noexcept { return atoms; }
 double logistic_correction(Stream& stream) noexcept {
   const double u = 2 * uniform(stream) - 1;  // its sign and its absolute value are independent
   const double size = std::abs(u);
-  // Three comparisons on average: the masses fall geometrically. The last atom takes what rounding leaves.
+  // Three comparisons on average, because the probabilities fall geometrically. The last value gets what
+  // rounding leaves.
   std::size_t k = 0;
   while (k + 1 < atoms.size() && size > cumulated[k]) ++k;
   return std::copysign(atoms[k].value, u);

@@ -13,7 +13,7 @@ Confidence::Confidence(std::size_t rows, const Options& options) : rows_(rows), 
 }
 
 void Confidence::begin(const Trial& trial) noexcept {
-  assert(!trial.with_replacement);  // else no number of rows would decide exactly
+  assert(!trial.with_replacement);  // otherwise no number of rows would decide exactly
   term_bound_ = trial.term_bound;
   look_ = 1;
   start(trial, std::isfinite(term_bound_) ? std::min(options_.batch, rows_) : rows_);
@@ -31,7 +31,7 @@ double Confidence::width(double k) const noexcept {
 }
 
 void Confidence::look() noexcept {
-  // Not "> width": what is no number will not become one with more rows.
+  // Not "> width": if this is not a number, more rows will not change that.
   if (!(std::abs(seen_.mean() - psi_) <= width(look_))) return;
   look_ += 1;
   const double next = std::ceil(options_.growth * static_cast<double>(size_));

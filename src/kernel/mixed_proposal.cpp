@@ -7,7 +7,7 @@
 namespace mlo {
 namespace {
 
-constexpr double freedom = 6;  // of Student's law
+constexpr double freedom = 6;  // of Student's t
 constexpr double near_laplace_acceptance = 0.9;
 constexpr double enough_trials = 30;
 
@@ -60,7 +60,8 @@ double MixedProposal::propose_laplace(std::span<double> out, Params theta) {
   return 0.5 * (after - before);
 }
 
-// Of a normal vector over the root of a chi-squared variable; the log density is -(f + p)/2 log(1 + |w|^2/f).
+// A normal vector divided by the root of a chi-squared variable over f; its log density is -(f + p)/2 log(1 +
+// |w|^2/f) up to a constant.
 double MixedProposal::propose_student(Stream& stream, std::span<double> out, Params theta) {
   const auto lower = factor_.triangularView<Eigen::Lower>();
   white_ = vector(theta) - mean_;
@@ -83,7 +84,7 @@ void MixedProposal::adapt(Params theta) {
   if (past_.due()) refactor();
 }
 
-// The Laplace fit counts like so many draws of the past.
+// The Laplace fit counts as `before` draws of the past.
 void MixedProposal::refactor() {
   const double before = 20 + static_cast<double>(mean_.size());
   const Eigen::MatrixXd scale = (past_.scatter + before * fit_.covariance()) / (past_.count + before);

@@ -23,7 +23,7 @@ bool WhiteProposal::propose(Stream& stream, std::uint64_t iteration, std::span<c
   walked_ = iteration % walk_every_ == 0;
   normals(stream, out);
   if (walked_) {
-    // From an eighth of the usual step to twice it. No further: a longer step ends where no bound holds.
+    // From an eighth of the usual step to twice it. No longer: a longer step would end where no bound holds.
     const double scale = walk_only ? walk_scale_ : walk_scale_ * std::exp2(4 * uniform(stream) - 3);
     for (std::size_t j = 0; j < out.size(); ++j) out[j] = v[j] + scale * out[j];
     return true;
@@ -47,15 +47,15 @@ void WhiteProposal::learn(bool accepted, std::uint64_t rows_read) noexcept {
   ++learnt_;
 }
 
-// Of a coordinate that moves to a v + b z with probability A and stays otherwise the lag-1 autocorrelation is
-// 1 - A (1 - a), and (1 - rho) / (1 + rho) the share of effective draws.
+// If a coordinate moves to a v + b z with probability A and stays otherwise, its lag-1 autocorrelation rho is
+// 1 - A (1 - a), and the share of effective draws is (1 - rho) / (1 + rho).
 void WhiteProposal::freeze() noexcept {
   if (frozen_) return;
   frozen_ = true;
   double best = -1;
   for (std::size_t k = 0; k < grid.size(); ++k) {
     const Tally& tally = tallies_[k];
-    if (tally.steps < trial_steps / 2.0) continue;  // too short a warm-up to say
+    if (tally.steps < trial_steps / 2.0) continue;  // the warm-up was too short to tell
     const double acceptance = tally.accepted / tally.steps;
     const double rho = 1 - acceptance * (1 - std::sqrt(1 - grid[k] * grid[k]));
     const double worth = (1 - rho) / (1 + rho) / (options_.step_cost + tally.rows / tally.steps);

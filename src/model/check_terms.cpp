@@ -66,10 +66,9 @@ void refuse_expansion(const Eigen::VectorXd& move, double length, double remaind
     text += fmt::format("{}{:+.3g} in {}", j > 0 ? ", " : "", move[j], name_of(names, j));
   throw ModelError(
       fmt::format("the log-likelihood is not smooth at the mode: on a move of {} posterior standard "
-                  "deviations ({}) it differs by "
-                  "{:.3g} from its own quadratic expansion, where less than {:.3g} is expected; a term with "
-                  "a kink (abs, max, min, "
-                  "a branch on a parameter) cannot be expanded: use the method full",
+                  "deviations ({}) it differs by {:.3g} from its own quadratic expansion, where less than "
+                  "{:.3g} is expected; a term with a kink (abs, max, min, a branch on a parameter) cannot be "
+                  "expanded: use `method full`",
                   length, text, remainder, 0.5 * length * length / 2));
 }
 

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <vector>
 
+#include "mlo/base/special.hpp"
+
 namespace mlo {
 namespace {
 
@@ -194,5 +196,10 @@ std::span<const double> StudentCurve::critical(int k) const noexcept {
   if (k == 3) return critical_third_;
   return critical_fourth_;
 }
+
+template class CurveRows<SoftplusCurve>;
+template class CurveRows<LogPhiCurve>;
+template class CurveRows<ExpCurve>;
+template class CurveRows<StudentCurve>;
 
 }  // namespace mlo

@@ -10,9 +10,11 @@
 #include <cmath>
 
 #include "mlo/base/special.hpp"
+#include "mlo/model/curve.hpp"
 #include "model/family_parts.hpp"
 
 namespace mlo {
+extern const FamilySpec negative_binomial_family;
 namespace {
 
 // x - log(1 + x) for x >= 0, without the cancellation where x is small.
@@ -137,91 +139,134 @@ void eta_derivatives(const Batch& batch, double size, const BatchDerivatives& ou
   }
 }
 
+// f = y (eta - a) - (y + k) log(1 + e^(eta - a)), up to a constant.
+class NegativeBinomialRows final : public CurveRows<SoftplusCurve> {
+ public:
+  explicit NegativeBinomialRows(double size) : size_(size), log_size_(std::log(size)) {}
+  void shapes(std::span<const double> eta, std::span<const double> y,
+              std::span<RowShape> out) const noexcept override {
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = {eta[k] - log_size_, y[k] + size_, 1, y[k]};
+  }
+
+ private:
+  double size_, log_size_;
+};
+
+class NegativeBinomial final : public Family {
+ public:
+  explicit NegativeBinomial(std::optional<double> known_size)
+      : Family(negative_binomial_family, known_size) {}
+
+  void check(const Design& design) const override { check_counts(design, spec().name); }
+
+  void terms(const Batch& batch, std::span<double> out) const noexcept override {
+    negative_binomial_terms(batch, log_second(batch), second(batch), out);
+  }
+
+  [[nodiscard]] double sum(const Batch& batch) const noexcept override {
+    const double size = second(batch);
+    double total = negative_binomial_sum(batch, log_second(batch), size);
+    if (!estimates_second()) return total;
+    CountSums sums(size);
+    for (const double y : batch.y) total += sums.logs(y);
+    return total;
+  }
+
+  double derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept override {
+    const double size = second(batch);
+    subtract(batch.eta, log_second(batch), out.first);
+    if (estimates_second()) {
+      exp(out.first, out.aux);  // mu / k
+      softplus(out.first, out.aux_second);
+      sigmoid(out.first, out.aux_eta);
+    }
+    eta_derivatives(batch, size, out);
+    if (estimates_second()) size_derivatives(batch, size, out);
+    return sum(batch);
+  }
+
+  [[nodiscard]] StartingPoint start(const Design& design) const override {
+    const double mean = mean_response(design);
+    StartingPoint point = start_at(design, std::log(mean));
+    double squares = 0;
+    for (std::size_t i = 0; i < design.rows; ++i) squares += (design.y(i) - mean) * (design.y(i) - mean);
+    const double variance = squares / static_cast<double>(design.rows);
+    // By moments, as if the columns explained nothing: rather too small, the side from which Newton's method
+    // finds the maximum.
+    point.log_second = std::log(mean * mean / std::max(variance - mean, 0.1 * mean));
+    return point;
+  }
+
+  [[nodiscard]] bool recedes(std::span<const double> y, std::span<const double> t,
+                             double tolerance) const noexcept override {
+    return counts_recede(y, t, tolerance);
+  }
+
+  // Near 1/k = 0 the log-likelihood is quadratic in 1/k, with information sum mu^2 / 2; without
+  // overdispersion its maximum is at 1/k <= 0. A size so large that 1/k is below 1/200 of its standard error
+  // is infinite for all the data can tell, and the search passes it before its steps get short.
+  [[nodiscard]] std::string degenerate(const Design& design, double log_size, double slope) const override {
+    if (slope < 0) return {};  // a step too far: the way back is up
+    double squares = 0;        // y (y - 1) has the mean mu^2 where there is no overdispersion
+    for (std::size_t i = 0; i < design.rows; ++i) squares += design.y(i) * (design.y(i) - 1);
+    if (!(std::exp(log_size) > 300 * std::sqrt(std::max(squares, 1.0)))) return {};
+    return fmt::format(
+        "the response \"{}\" is not overdispersed: size would be infinite, so the likelihood has no finite "
+        "maximum; use `family poisson`, or a method that needs no maximum-likelihood fit (`method full`, or "
+        "`weights-at map`)",
+        design.response);
+  }
+
+  [[nodiscard]] std::shared_ptr<const RowCurve> curve() const override {
+    if (estimates_second()) return nullptr;
+    return std::make_shared<NegativeBinomialRows>(known_second());
+  }
+
+ private:
+  // Needs mu / k in out.aux, softplus(t) in out.aux_second, p in out.aux_eta and the derivatives in eta.
+  static void size_derivatives(const Batch& batch, double size, const BatchDerivatives& out) noexcept {
+    CountSums sums(size);
+    for (std::size_t i = 0; i < batch.eta.size(); ++i) {
+      const double y = batch.y[i], ratio = out.aux[i], p = out.aux_eta[i];
+      // y p (1 - p), and k p^2.
+      const double cross = -out.second[i] * (y / (y + size)), square = size * p * p;
+      // k (p - softplus(t)): as k grows it falls like 1 / k, while its two parts tend to mu.
+      const double gap = -size * (ratio > 0.01 ? out.aux_second[i] - p : log1p_excess(ratio));
+      out.aux[i] = y * p + gap - sums.slopes(y);
+      out.aux_second[i] = sums.curvatures(y) - cross + gap + square;
+      out.aux_eta[i] = cross - square;
+    }
+  }
+};
+
+constexpr std::array<FamilyNumber, 1> numbers{
+    {{.name = "size", .help = "the known size: variance mu + mu^2 / size", .usual = {}}}};
+constexpr std::array<FamilyNumber, 1> simulation_numbers{
+    {{.name = "size", .help = "size of the responses: variance mu + mu^2 / size", .usual = 1}}};
+
+// A Poisson rate that is itself gamma, with mean e^eta.
+std::function<double(Stream&, double)> simulated(const FamilyNumbers& given) {
+  return [size = number(given, "size")](Stream& stream, double eta) {
+    return draw_count(stream, eta + std::log(gamma(stream, size) / size));
+  };
+}
+
 }  // namespace
 
-// ---- size known
-
-void NegativeBinomialKnownSize::check(const Design& design) { check_counts(design, name); }
-
-void NegativeBinomialKnownSize::terms(const Batch& batch, std::span<double> out) const noexcept {
-  negative_binomial_terms(batch, std::log(size), size, out);
-}
-
-double NegativeBinomialKnownSize::sum(const Batch& batch) const noexcept {
-  return negative_binomial_sum(batch, std::log(size), size);
-}
-
-double NegativeBinomialKnownSize::derivatives(const Batch& batch,
-                                              const BatchDerivatives& out) const noexcept {
-  subtract(batch.eta, std::log(size), out.first);
-  eta_derivatives(batch, size, out);
-  return sum(batch);
-}
-
-StartingPoint NegativeBinomialKnownSize::start(const Design& design) { return Poisson::start(design); }
-
-// ---- size estimated
-
-void NegativeBinomial::check(const Design& design) { check_counts(design, name); }
-
-void NegativeBinomial::terms(const Batch& batch, std::span<double> out) const noexcept {
-  negative_binomial_terms(batch, batch.aux, std::exp(batch.aux), out);
-}
-
-double NegativeBinomial::sum(const Batch& batch) const noexcept {
-  const double size = std::exp(batch.aux);
-  CountSums sums(size);
-  double total = negative_binomial_sum(batch, batch.aux, size);
-  for (const double y : batch.y) total += sums.logs(y);
-  return total;
-}
-
-double NegativeBinomial::derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept {
-  const double size = std::exp(batch.aux);
-  CountSums sums(size);
-  subtract(batch.eta, batch.aux, out.first);
-  exp(out.first, out.aux);  // mu / k
-  softplus(out.first, out.aux_second);
-  sigmoid(out.first, out.aux_eta);
-  eta_derivatives(batch, size, out);
-  for (std::size_t i = 0; i < batch.eta.size(); ++i) {
-    const double y = batch.y[i], ratio = out.aux[i], p = out.aux_eta[i];
-    // y p (1 - p), and k p^2.
-    const double cross = -out.second[i] * (y / (y + size)), square = size * p * p;
-    // k (p - softplus(t)): as k grows it falls like 1 / k, while its two parts tend to mu.
-    const double gap = -size * (ratio > 0.01 ? out.aux_second[i] - p : log1p_excess(ratio));
-    out.aux[i] = y * p + gap - sums.slopes(y);
-    out.aux_second[i] = sums.curvatures(y) - cross + gap + square;
-    out.aux_eta[i] = cross - square;
-  }
-  return sum(batch);
-}
-
-StartingPoint NegativeBinomial::start(const Design& design) {
-  StartingPoint point = Poisson::start(design);
-  const double mean = mean_response(design);
-  double squares = 0;
-  for (std::size_t i = 0; i < design.rows; ++i) squares += (design.y(i) - mean) * (design.y(i) - mean);
-  const double variance = squares / static_cast<double>(design.rows);
-  // By moments, as if the columns explained nothing: rather too small, the side from which Newton's method
-  // finds the maximum.
-  point.aux = std::log(mean * mean / std::max(variance - mean, 0.1 * mean));
-  return point;
-}
-
-// Near 1/k = 0 the log-likelihood is quadratic in 1/k, with information sum mu^2 / 2; without overdispersion
-// its maximum is at 1/k <= 0. A size so large that 1/k is below 1/200 of its standard error is infinite for
-// all the data can tell, and the search passes it before its steps get short.
-std::string NegativeBinomial::degenerate(const Design& design, double aux, double slope) {
-  if (slope < 0) return {};  // a step too far: the way back is up
-  double squares = 0;        // y (y - 1) has the mean mu^2 where there is no overdispersion
-  for (std::size_t i = 0; i < design.rows; ++i) squares += design.y(i) * (design.y(i) - 1);
-  if (!(std::exp(aux) > 300 * std::sqrt(std::max(squares, 1.0)))) return {};
-  return fmt::format(
-      "the response \"{}\" is not overdispersed: size would be infinite, so the likelihood has no finite "
-      "maximum; use --family poisson, or a method that needs no maximum-likelihood fit (--method full, or "
-      "--weights-at map)",
-      design.response);
-}
+const FamilySpec negative_binomial_family{
+    .name = "negative-binomial",
+    .response = "counts 0, 1, 2, ..., overdispersed: variance mu + mu^2 / size",
+    .parameters = "coefficients (log mean) and size, unless it is known (`size`)",
+    .numbers = numbers,
+    // Proper, as it must be; little mass near 0 and enough at sizes that are as good as infinite.
+    .second = SecondParameter{.name = "size",
+                              .known_by = "size",
+                              .usual_prior = [](const ResponseScale&) { return Prior::gamma(2, 0.1); },
+                              .needs_prior = true},
+    .curved = true,
+    .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
+      return std::make_unique<NegativeBinomial>(stated(given, "size"));
+    },
+    .simulation = {.numbers = simulation_numbers, .response = simulated}};
 
 }  // namespace mlo

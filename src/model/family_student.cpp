@@ -10,11 +10,14 @@
 #include <limits>
 #include <numbers>
 
+#include "mlo/base/errors.hpp"
 #include "mlo/base/special.hpp"
+#include "mlo/model/curve.hpp"
 #include "mlo/model/mode.hpp"
 #include "model/family_parts.hpp"
 
 namespace mlo {
+extern const FamilySpec student_family;
 namespace {
 
 // log(1 + z^2 / nu) of every row, to the last bits also where it is tiny: with w = 1 + u rounded, log(w) u /
@@ -98,70 +101,117 @@ StartingPoint robust_start(const Design& design, double nu) {
   }
   StartingPoint point;
   point.coefficients.assign(beta.begin(), beta.end());
-  point.aux = std::log(std::max(scale, std::numeric_limits<double>::min()));
+  point.log_second = std::log(std::max(scale, std::numeric_limits<double>::min()));
   return point;
+}
+
+class StudentRows final : public CurveRows<StudentCurve> {
+ public:
+  StudentRows(double freedom, double sigma) : CurveRows(StudentCurve(freedom)), sigma_(sigma) {}
+  void shapes(std::span<const double> eta, std::span<const double> y,
+              std::span<RowShape> out) const noexcept override {
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = {(y[k] - eta[k]) / sigma_, 1, -1 / sigma_, 0};
+  }
+
+ private:
+  double sigma_;
+};
+
+class Student final : public Family {
+ public:
+  Student(double freedom, std::optional<double> known_sigma)
+      : Family(student_family, known_sigma), freedom_(freedom) {}
+
+  [[nodiscard]] std::string words() const override {
+    const std::string known = Family::words();
+    return fmt::format("Student's law with {} degrees of freedom{}{}", freedom_, known.empty() ? "" : ", ",
+                       known);
+  }
+
+  void check(const Design& design) const override {
+    if (estimates_second()) check_varies(design, spec().name);
+  }
+
+  void terms(const Batch& batch, std::span<double> out) const noexcept override {
+    student_terms(batch, freedom_, log_second(batch), out);
+  }
+
+  [[nodiscard]] double sum(const Batch& batch) const noexcept override {
+    const double tails = student_sum(batch, freedom_, log_second(batch));
+    return estimates_second() ? tails - static_cast<double>(batch.eta.size()) * batch.log_second : tails;
+  }
+
+  double derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept override {
+    const double inverse = inverse_second(batch);
+    for (std::size_t k = 0; k < batch.eta.size(); ++k) {
+      const double z = (batch.y[k] - batch.eta[k]) * inverse;
+      const double w = 1 / (freedom_ + z * z);
+      const double share = z * w * z;  // z^2 / (nu + z^2)
+      out.first[k] = (freedom_ + 1) * z * w * inverse;
+      out.second[k] = (freedom_ + 1) * (share - freedom_ * w) * w * inverse * inverse;
+      if (!estimates_second()) continue;
+      out.aux[k] = (freedom_ + 1) * share - 1;
+      out.aux_second[k] = -2 * (freedom_ + 1) * freedom_ * share * w;
+      out.aux_eta[k] = -2 * (freedom_ + 1) * freedom_ * z * w * w * inverse;
+    }
+    return sum(batch);
+  }
+
+  [[nodiscard]] StartingPoint start(const Design& design) const override {
+    return robust_start(design, freedom_);
+  }
+
+  [[nodiscard]] std::string degenerate(const Design& design, double log_sigma,
+                                       double /*slope*/) const override {
+    if (!negligible_scale(design, log_sigma)) return {};
+    return fmt::format("the columns predict too many rows of the response \"{}\" exactly: sigma would be 0",
+                       design.response);
+  }
+
+  [[nodiscard]] std::shared_ptr<const RowCurve> curve() const override {
+    if (estimates_second()) return nullptr;
+    return std::make_shared<StudentRows>(freedom_, known_second());
+  }
+
+ private:
+  double freedom_;
+};
+
+constexpr std::array<FamilyNumber, 2> numbers{
+    {{.name = "freedom", .help = "the degrees of freedom", .usual = 4},
+     {.name = "known-sigma", .help = "the known sigma", .usual = {}}}};
+constexpr std::array<FamilyNumber, 2> simulation_numbers{
+    {{.name = "sigma", .help = "scale of the responses", .usual = 1},
+     {.name = "freedom", .help = "degrees of freedom", .usual = 4}}};
+
+std::function<double(Stream&, double)> simulated(const FamilyNumbers& given) {
+  return [sigma = number(given, "sigma"), freedom = number(given, "freedom")](Stream& stream, double eta) {
+    const double z = normal(stream);
+    // A chi-square variate is 2 gamma(freedom / 2).
+    const double y = eta + sigma * z / std::sqrt(gamma(stream, 0.5 * freedom) / (0.5 * freedom));
+    if (!std::isfinite(y))
+      throw UsageError(
+          fmt::format("`freedom {}` gives a row a response that is too large for double precision", freedom));
+    return y;
+  };
 }
 
 }  // namespace
 
-// ---- sigma known
-
-void StudentKnownScale::check(const Design& /*design*/) {}
-
-void StudentKnownScale::terms(const Batch& batch, std::span<double> out) const noexcept {
-  student_terms(batch, freedom, std::log(sigma), out);
-}
-
-double StudentKnownScale::sum(const Batch& batch) const noexcept {
-  return student_sum(batch, freedom, std::log(sigma));
-}
-
-double StudentKnownScale::derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept {
-  const double inverse = 1 / sigma;
-  for (std::size_t k = 0; k < batch.eta.size(); ++k) {
-    const double z = (batch.y[k] - batch.eta[k]) * inverse;
-    const double w = 1 / (freedom + z * z);
-    out.first[k] = (freedom + 1) * z * w * inverse;
-    out.second[k] = (freedom + 1) * (z * w * z - freedom * w) * w * inverse * inverse;
-  }
-  return sum(batch);
-}
-
-StartingPoint StudentKnownScale::start(const Design& design) const { return robust_start(design, freedom); }
-
-// ---- sigma estimated
-
-void Student::check(const Design& design) { check_varies(design, name); }
-
-void Student::terms(const Batch& batch, std::span<double> out) const noexcept {
-  student_terms(batch, freedom, batch.aux, out);
-}
-
-double Student::sum(const Batch& batch) const noexcept {
-  return student_sum(batch, freedom, batch.aux) - static_cast<double>(batch.eta.size()) * batch.aux;
-}
-
-double Student::derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept {
-  const double inverse = std::exp(-batch.aux);
-  for (std::size_t k = 0; k < batch.eta.size(); ++k) {
-    const double z = (batch.y[k] - batch.eta[k]) * inverse;
-    const double w = 1 / (freedom + z * z);
-    const double share = z * w * z;  // z^2 / (nu + z^2)
-    out.first[k] = (freedom + 1) * z * w * inverse;
-    out.second[k] = (freedom + 1) * (share - freedom * w) * w * inverse * inverse;
-    out.aux[k] = (freedom + 1) * share - 1;
-    out.aux_second[k] = -2 * (freedom + 1) * freedom * share * w;
-    out.aux_eta[k] = -2 * (freedom + 1) * freedom * z * w * w * inverse;
-  }
-  return sum(batch);
-}
-
-StartingPoint Student::start(const Design& design) const { return robust_start(design, freedom); }
-
-std::string Student::degenerate(const Design& design, double aux, double /*slope*/) {
-  if (!negligible_scale(design, aux)) return {};
-  return fmt::format("the columns predict too many rows of the response \"{}\" exactly: sigma would be 0",
-                     design.response);
-}
+const FamilySpec student_family{
+    .name = "student",
+    .response = "any number, outliers too; Student's law with `freedom` (4)",
+    .parameters = "coefficients and sigma, unless it is known (`known-sigma`)",
+    .numbers = numbers,
+    .second =
+        SecondParameter{.name = "sigma",
+                        .known_by = "known-sigma",
+                        .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); }},
+    .curved = true,
+    .response_scale = robust_scale,
+    .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
+      return std::make_unique<Student>(number(given, "freedom"), stated(given, "known-sigma"));
+    },
+    .simulation = {.numbers = simulation_numbers, .response = simulated}};
 
 }  // namespace mlo

@@ -8,141 +8,119 @@
 #include <utility>
 
 #include "mlo/base/errors.hpp"
-#include "model/linear.hpp"
 
 namespace mlo {
 namespace {
 
 // Rows at a time: eta, y and a few derivatives of a block stay in the first-level cache with the rows
 // themselves.
-constexpr std::size_t block_rows = 256;
+constexpr std::size_t block_rows = Family::batch_rows;
 // Random rows at a time: while one block goes through the family, the next one's rows are on their way.
 constexpr std::size_t pair_rows = 64;
-// Coefficients are copied beside zeros for the SIMD loads; larger designs use the heap.
-constexpr std::size_t stack_dim = 256;
-
-// Coefficients followed by the zeros that linear::predictors reads.
-class PaddedCoefficients {
- public:
-  PaddedCoefficients(Params theta, std::size_t dim) {
-    if (dim + linear::padding > stack_.size()) heap_.resize(dim + linear::padding);
-    double* out = heap_.empty() ? stack_.data() : heap_.data();
-    std::copy_n(theta.begin(), dim, out);
-    std::fill_n(out + dim, linear::padding, 0.0);
-  }
-  [[nodiscard]] const double* data() const { return heap_.empty() ? stack_.data() : heap_.data(); }
-
- private:
-  std::array<double, stack_dim> stack_;
-  std::vector<double> heap_;
-};
-
-linear::RowStoreView view(const Design& design) { return {design.x.data(), design.stride, design.dim}; }
-
-// The terms at `to` less those at `from`, of up to block_rows rows.
-template <Family F>
-void term_differences(const F& family, const Batch& from, const Batch& to, std::span<double> out) noexcept {
-  if constexpr (requires { family.differences(from, to, out); }) {
-    family.differences(from, to, out);
-  } else {
-    std::array<double, block_rows> from_terms;
-    family.terms(to, out);
-    family.terms(from, std::span(from_terms).first(out.size()));
-    for (std::size_t k = 0; k < out.size(); ++k) out[k] -= from_terms[k];
-  }
-}
 
 }  // namespace
 
-template <Family F>
-struct Glm<F>::Block {
+Layout glm_layout(const Design& design, const Family& family, GlmPriors priors) {
+  assert(priors.coefficients.size() == design.dim);
+  std::vector<Block> blocks{{.kind = Block::Kind::coefficients,
+                             .names = design.names,
+                             .priors = std::move(priors.coefficients),
+                             .intercept = design.intercept,
+                             .intercept_at_means = priors.intercept_at_means,
+                             .centre = design.centre,
+                             .scale = design.scale}};
+  if (family.estimates_second())
+    blocks.push_back({.kind = Block::Kind::log_positive,
+                      .names = {std::string(family.spec().second->name)},
+                      .priors = {priors.second}});
+  return Layout(std::move(blocks));
+}
+
+GlmPriors usual_priors(const Design& design, const Family& family) {
+  const FamilySpec& spec = family.spec();
+  const ResponseScale y = spec.response_scale == nullptr ? ResponseScale{} : spec.response_scale(design);
+  GlmPriors priors;
+  for (std::size_t j = 0; j < design.dim; ++j)
+    // Column scales are never 0: a constant column beside an intercept was refused, and without one it has a
+    // size.
+    priors.coefficients.push_back(
+        Prior::normal(0, 2.5 * y.sd / (design.sd[j] > 0 ? design.sd[j] : design.scale[j])));
+  if (design.intercept) {
+    priors.coefficients[0] = Prior::normal(y.centre, 10 * y.sd);
+    priors.intercept_at_means = true;
+  }
+  if (family.estimates_second()) priors.second = spec.second->usual_prior(y);
+  return priors;
+}
+
+struct Glm::Rows256 {
   std::array<double, block_rows> eta, y;
+  [[nodiscard]] Batch batch(std::size_t count, double log_second) const {
+    return {{eta.data(), count}, {y.data(), count}, log_second};
+  }
 };
 
-template <Family F>
-Glm<F>::Glm(Design design, F family, GlmPriors priors)
-    : design_(std::move(design)), family_(family), priors_(std::move(priors)), names_(design_.names) {
-  assert(priors_.coefficients.size() == design_.dim);
-  F::check(design_);
-  if constexpr (F::has_aux) names_.emplace_back(F::aux_name);
+Glm::Glm(Design design, std::shared_ptr<const Family> family, Layout layout)
+    : store_(std::move(design)),
+      family_(std::move(family)),
+      curve_(family_->curve()),
+      layout_(std::move(layout)) {
+  family_->check(store_.design());
 }
 
-template <Family F>
-bool Glm<F>::proper_prior() const noexcept {
-  return std::all_of(priors_.coefficients.begin(), priors_.coefficients.end(),
-                     [](const Prior& p) { return p.proper(); });
+Glm::Glm(Design design, std::shared_ptr<const Family> family, GlmPriors priors)
+    : store_(std::move(design)),
+      family_(std::move(family)),
+      curve_(family_->curve()),
+      layout_(glm_layout(store_.design(), *family_, std::move(priors))) {
+  family_->check(store_.design());
 }
 
-template <Family F>
-bool Glm<F>::quadratic_prior() const noexcept {
-  return !F::has_aux &&
-         std::all_of(priors_.coefficients.begin(), priors_.coefficients.end(), [](const Prior& p) {
-           return p.kind() == Prior::Kind::flat || p.kind() == Prior::Kind::normal;
-         });
+std::optional<CurvedRows> Glm::curved() const {
+  if (!curve_) return std::nullopt;
+  return CurvedRows{&store_, curve_.get()};
 }
 
 // eta and y of up to block_rows rows.
-template <Family F>
-void Glm<F>::load(Params theta, Rows rows, Block& block) const noexcept {
-  const PaddedCoefficients beta(theta, design_.dim);
-  if (rows.contiguous()) {
-    linear::predictors(view(design_), rows[0], rows.size(), beta.data(), block.eta.data());
-  } else {
-    linear::predictors(view(design_), rows.ids(), rows.size(), beta.data(), block.eta.data());
-  }
-  for (std::size_t k = 0; k < rows.size(); ++k) block.y[k] = design_.y(rows[k]);
-  if (design_.has_offset)
-    for (std::size_t k = 0; k < rows.size(); ++k) block.eta[k] += design_.offset(rows[k]);
+void Glm::load(const Coefficients& beta, Rows rows, Rows256& block) const noexcept {
+  store_.predictors(beta, rows, block.eta);
+  store_.responses(rows, block.y);
 }
 
-template <Family F>
-void Glm<F>::log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept {
-  Block block;
+void Glm::log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept {
+  const Coefficients beta(theta, columns());
+  Rows256 block;
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
-    load(theta, rows.part(first, count), block);
-    family_.terms({{block.eta.data(), count}, {block.y.data(), count}, F::has_aux ? theta.back() : 0},
-                  terms.subspan(first, count));
+    load(beta, rows.part(first, count), block);
+    family_->terms(block.batch(count, log_second(theta)), terms.subspan(first, count));
   }
 }
 
-template <Family F>
-void Glm<F>::prefetch(std::span<const RowId> ids) const noexcept {
-  linear::prefetch(view(design_), ids);
-}
-
-template <Family F>
-void Glm<F>::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
-                                        std::span<double> differences) const noexcept {
-  const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);
-  std::array<double, pair_rows> from_eta, to_eta, y;
-  for (std::size_t first = 0; first < ids.size(); first += pair_rows) {
-    const std::size_t count = std::min(pair_rows, ids.size() - first);
-    const RowId* part = ids.data() + first;
-    linear::predictor_pairs(view(design_), ids.subspan(first), count, from_beta.data(), to_beta.data(),
-                            from_eta.data(), to_eta.data());
-    for (std::size_t k = 0; k < count; ++k) y[k] = design_.y(part[k]);
-    if (design_.has_offset)
-      for (std::size_t k = 0; k < count; ++k) {
-        from_eta[k] += design_.offset(part[k]);
-        to_eta[k] += design_.offset(part[k]);
-      }
-    term_differences(family_, {{from_eta.data(), count}, {y.data(), count}, F::has_aux ? from.back() : 0},
-                     {{to_eta.data(), count}, {y.data(), count}, F::has_aux ? to.back() : 0},
-                     differences.subspan(first, count));
-  }
-}
-
-template <Family F>
-double Glm<F>::log_likelihood(Params theta, Rows rows) const noexcept {
-  Block block;
+double Glm::log_likelihood(Params theta, Rows rows) const noexcept {
+  const Coefficients beta(theta, columns());
+  Rows256 block;
   double total = 0;
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
-    load(theta, rows.part(first, count), block);
-    total += family_.sum({{block.eta.data(), count}, {block.y.data(), count}, F::has_aux ? theta.back() : 0});
+    load(beta, rows.part(first, count), block);
+    total += family_->sum(block.batch(count, log_second(theta)));
   }
   return total;
+}
+
+void Glm::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
+                                     std::span<double> differences) const noexcept {
+  const Coefficients from_beta(from, columns()), to_beta(to, columns());
+  std::array<double, pair_rows> from_eta, to_eta, y;
+  for (std::size_t first = 0; first < ids.size(); first += pair_rows) {
+    const std::size_t count = std::min(pair_rows, ids.size() - first);
+    store_.predictor_pairs(ids.subspan(first), count, from_beta, to_beta, from_eta, to_eta);
+    store_.responses(Rows(ids.subspan(first, count)), y);
+    family_->differences({{from_eta.data(), count}, {y.data(), count}, log_second(from)},
+                         {{to_eta.data(), count}, {y.data(), count}, log_second(to)},
+                         differences.subspan(first, count));
+  }
 }
 
 namespace {
@@ -160,107 +138,80 @@ struct DerivativeBlock {
 
 }  // namespace
 
-// Through eta: with t = eta - e and a the change of the auxiliary parameter,
+// Through eta: with t = eta - e and a the change of the second parameter's log,
 // q = f_e t + f_a a + (f_ee t^2 + 2 f_ea t a + f_aa a^2) / 2, derivatives at the centre. Its difference
 // between the two points is taken factor by factor, (t'^2 - t^2) = (t' - t)(t' + t), so that a short step
 // loses no digits.
-template <Family F>
-void Glm<F>::log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
-                                       std::span<double> remainders) const noexcept {
-  const PaddedCoefficients beta(centre, design_.dim);
-  std::array<double, block_rows> eta, from_eta, to_eta, y;
+void Glm::log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
+                                    std::span<double> remainders) const noexcept {
+  const Coefficients beta(centre, columns()), from_beta(from, columns()), to_beta(to, columns());
+  const double a = log_second(centre), from_a = log_second(from), to_a = log_second(to);
+  std::array<double, block_rows> from_eta, to_eta;
+  Rows256 block;
   DerivativeBlock f;
-  const PaddedCoefficients from_beta(from, design_.dim), to_beta(to, design_.dim);
   for (std::size_t first = 0; first < ids.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, ids.size() - first);
-    const RowId* part = ids.data() + first;
-    linear::predictor_pairs(view(design_), ids.subspan(first), count, from_beta.data(), to_beta.data(),
-                            from_eta.data(), to_eta.data());
-    linear::predictors(view(design_), part, count, beta.data(), eta.data());
-    for (std::size_t k = 0; k < count; ++k) {
-      y[k] = design_.y(part[k]);
-      if (design_.has_offset) {
-        const double offset = design_.offset(part[k]);
-        eta[k] += offset;
-        from_eta[k] += offset;
-        to_eta[k] += offset;
-      }
-    }
-    const std::span<const double> responses(y.data(), count);
+    store_.predictor_pairs(ids.subspan(first), count, from_beta, to_beta, from_eta, to_eta);
+    load(beta, Rows(ids.subspan(first, count)), block);
+    const std::span<const double> y(block.y.data(), count);
     const std::span<double> out = remainders.subspan(first, count);
-    term_differences(family_, {{from_eta.data(), count}, responses, F::has_aux ? from.back() : 0},
-                     {{to_eta.data(), count}, responses, F::has_aux ? to.back() : 0}, out);
-    family_.derivatives({{eta.data(), count}, responses, F::has_aux ? centre.back() : 0}, f.spans(count));
+    family_->differences({{from_eta.data(), count}, y, from_a}, {{to_eta.data(), count}, y, to_a}, out);
+    family_->derivatives(block.batch(count, a), f.spans(count));
     for (std::size_t k = 0; k < count; ++k) {
       const double change = to_eta[k] - from_eta[k];
-      const double middle = 0.5 * ((to_eta[k] - eta[k]) + (from_eta[k] - eta[k]));
+      const double middle = 0.5 * ((to_eta[k] - block.eta[k]) + (from_eta[k] - block.eta[k]));
       double expansion = change * (f.first[k] + f.second[k] * middle);
-      if constexpr (F::has_aux) {
-        const double aux_change = to.back() - from.back();
-        const double aux_middle = 0.5 * ((to.back() - centre.back()) + (from.back() - centre.back()));
+      if (family_->estimates_second()) {
+        const double a_change = to_a - from_a;
+        const double a_middle = 0.5 * ((to_a - a) + (from_a - a));
         // t'a' - t a = (t' - t) (a' + a)/2 + (a' - a) (t' + t)/2
-        expansion += aux_change * (f.aux[k] + f.aux_second[k] * aux_middle) +
-                     f.aux_eta[k] * (change * aux_middle + aux_change * middle);
+        expansion += a_change * (f.aux[k] + f.aux_second[k] * a_middle) +
+                     f.aux_eta[k] * (change * a_middle + a_change * middle);
       }
       out[k] -= expansion;
     }
   }
 }
 
-template <Family F>
-void Glm<F>::gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const {
+void Glm::gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const {
   out.resize(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(dim()));
-  Block block;
+  const Coefficients beta(theta, columns());
+  Rows256 block;
   DerivativeBlock f;
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     const Rows part = rows.part(first, count);
-    load(theta, part, block);
-    family_.derivatives({{block.eta.data(), count}, {block.y.data(), count}, F::has_aux ? theta.back() : 0},
-                        f.spans(count));
-    for (std::size_t k = 0; k < count; ++k) {
-      const double* x = design_.row(part[k]);
-      const auto row = static_cast<Eigen::Index>(first + k);
-      for (std::size_t j = 0; j < design_.dim; ++j)
-        out(row, static_cast<Eigen::Index>(j)) = f.first[k] * x[j];
-      if constexpr (F::has_aux) out(row, static_cast<Eigen::Index>(design_.dim)) = f.aux[k];
-    }
+    load(beta, part, block);
+    family_->derivatives(block.batch(count, log_second(theta)), f.spans(count));
+    store_.scaled_rows(part, f.first, out, first);
+    if (family_->estimates_second())
+      for (std::size_t k = 0; k < count; ++k)
+        out(static_cast<Eigen::Index>(first + k), static_cast<Eigen::Index>(columns())) = f.aux[k];
   }
 }
 
-template <Family F>
-void Glm<F>::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
-  const std::size_t p = design_.dim;
-  Block block;
+void Glm::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
+  const std::size_t p = columns();
+  const bool second = family_->estimates_second();
+  const auto last = static_cast<Eigen::Index>(p);
+  const Coefficients beta(theta, p);
+  Rows256 block;
   DerivativeBlock f;
-  std::vector<double> gradient(p, 0.0), cross(F::has_aux ? p : 0, 0.0);
+  std::vector<double> gradient(p, 0.0), cross(second ? p : 0, 0.0);
   std::vector<double> information(p * p, 0.0);  // upper triangle
-  std::vector<double> packed;                   // rows of a scattered block, side by side
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     const Rows part = rows.part(first, count);
-    load(theta, part, block);
-    d.value += family_.derivatives(
-        {{block.eta.data(), count}, {block.y.data(), count}, F::has_aux ? theta.back() : 0}, f.spans(count));
-    linear::RowStoreView x = view(design_);
-    std::size_t start = part[0];
-    if (!part.contiguous()) {
-      packed.assign(count * x.stride + linear::padding, 0.0);
-      for (std::size_t k = 0; k < count; ++k)
-        std::copy_n(design_.row(part[k]), x.stride, packed.data() + k * x.stride);
-      x.data = packed.data();
-      start = 0;
-    }
+    load(beta, part, block);
+    d.value += family_->derivatives(block.batch(count, log_second(theta)), f.spans(count));
     for (std::size_t k = 0; k < count; ++k) f.second[k] = -f.second[k];
-    linear::add_moments(x, start, count, f.first.data(), f.second.data(), gradient.data(),
-                        information.data());
-    if constexpr (F::has_aux) {
-      const auto last = static_cast<Eigen::Index>(p);
+    store_.add_moments(part, f.first, f.second, gradient, information);
+    if (second) {
       for (std::size_t k = 0; k < count; ++k) {
         d.gradient[last] += f.aux[k];
         d.information(last, last) -= f.aux_second[k];
       }
-      linear::add_moments(x, start, count, f.aux_eta.data(), nullptr, cross.data(), nullptr);
+      store_.add_moments(part, f.aux_eta, {}, cross, {});
     }
   }
   for (std::size_t j = 0; j < p; ++j) {
@@ -272,146 +223,51 @@ void Glm<F>::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
       d.information(row, column) += information[j * p + m];
       d.information(column, row) += information[j * p + m];
     }
-    if constexpr (F::has_aux) {
-      const auto last = static_cast<Eigen::Index>(p);
+    if (second) {
       d.information(row, last) -= cross[j];
       d.information(last, row) -= cross[j];
     }
   }
 }
 
-// ---- coordinates: user's slope = working slope / scale; user's intercept = working intercept - sum slope *
-// centre.
-
-template <Family F>
-void Glm<F>::to_user(Params theta, std::span<double> out) const noexcept {
-  double shift = 0;
-  for (std::size_t j = 0; j < design_.dim; ++j) {
-    out[j] = theta[j] / design_.scale[j];
-    shift += out[j] * design_.centre[j];
-  }
-  if (design_.intercept) out[0] = theta[0] - shift;
-  if constexpr (F::has_aux) out[design_.dim] = std::exp(theta.back());
-}
-
-template <Family F>
-void Glm<F>::to_working(Params user, std::span<double> out) const {
-  double shift = 0;
-  for (std::size_t j = 0; j < design_.dim; ++j) {
-    out[j] = user[j] * design_.scale[j];
-    shift += user[j] * design_.centre[j];
-  }
-  if (design_.intercept) out[0] = user[0] + shift;
-  if constexpr (F::has_aux) {
-    if (!(user[design_.dim] > 0)) throw UsageError(std::string(F::aux_name) + " must be positive");
-    out[design_.dim] = std::log(user[design_.dim]);
-  }
-}
-
-template <Family F>
-Eigen::MatrixXd Glm<F>::user_jacobian(Params theta) const {
-  const auto size = static_cast<Eigen::Index>(dim());
-  Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(size, size);
-  for (std::size_t j = 0; j < design_.dim; ++j) {
-    const auto row = static_cast<Eigen::Index>(j);
-    jacobian(row, row) = 1 / design_.scale[j];
-    if (design_.intercept && j > 0) jacobian(0, row) = -design_.centre[j] / design_.scale[j];
-  }
-  if constexpr (F::has_aux) jacobian(size - 1, size - 1) = std::exp(theta.back());
-  return jacobian;
-}
-
-// ---- prior
-
-template <Family F>
-double Glm<F>::log_prior(Params theta) const noexcept {
-  double total = 0, shift = 0;
-  for (std::size_t j = design_.intercept ? 1 : 0; j < design_.dim; ++j) {
-    const double slope = theta[j] / design_.scale[j];
-    shift += slope * design_.centre[j];
-    total += priors_.coefficients[j].log_density(slope);
-  }
-  if (design_.intercept)
-    total += priors_.coefficients[0].log_density(priors_.intercept_at_means ? theta[0] : theta[0] - shift);
-  if constexpr (F::has_aux) total += priors_.aux.log_density(std::exp(theta.back())) + theta.back();
-  return total;
-}
-
-template <Family F>
-void Glm<F>::add_prior_derivatives(Params theta, Derivatives& d) const {
-  // Each prior is a function of one linear form of theta: a'theta with a the matching row of the Jacobian.
-  const Eigen::MatrixXd jacobian = user_jacobian(theta);
-  const Eigen::VectorXd user = jacobian * vector(theta);
-  for (std::size_t j = 0; j < design_.dim; ++j) {
-    const auto row = static_cast<Eigen::Index>(j);
-    const bool centred = design_.intercept && j == 0 && priors_.intercept_at_means;
-    const Prior::Smooth s = priors_.coefficients[j].smooth(centred ? theta[0] : user[row]);
-    Eigen::VectorXd form = jacobian.row(row);
-    if (centred) form = Eigen::VectorXd::Unit(form.size(), 0);
-    d.value += s.value;
-    d.gradient += s.slope * form;
-    d.information += s.curvature * form * form.transpose();
-  }
-  if constexpr (F::has_aux) {
-    const auto last = static_cast<Eigen::Index>(design_.dim);
-    const double scale = std::exp(theta.back());
-    const Prior::Smooth s = priors_.aux.smooth(scale);
-    d.value += s.value + theta.back();
-    d.gradient[last] += s.slope * scale + 1;
-    d.information(last, last) += std::max(s.curvature * scale * scale - s.slope * scale, 0.0);
-  }
-}
-
 // ---- where to start, and whether there is an end
 
-template <Family F>
-Eigen::VectorXd Glm<F>::start() const {
-  const StartingPoint point = family_.start(design_);
+Eigen::VectorXd Glm::start() const {
+  const StartingPoint point = family_->start(design());
   Eigen::VectorXd theta(static_cast<Eigen::Index>(dim()));
   std::copy(point.coefficients.begin(), point.coefficients.end(), theta.begin());
-  if constexpr (F::has_aux) theta[static_cast<Eigen::Index>(design_.dim)] = point.aux;
+  if (family_->estimates_second()) theta[static_cast<Eigen::Index>(columns())] = point.log_second;
   return theta;
 }
 
-template <Family F>
-std::string Glm<F>::degenerate([[maybe_unused]] Params theta, [[maybe_unused]] const Derivatives& at,
-                               [[maybe_unused]] bool with_prior) const {
-  if constexpr (F::has_aux) {
-    if (F::aux_needs_prior && with_prior) {
-      if (priors_.aux.proper()) return {};
-      const std::string name(F::aux_name);
-      return "with a flat prior on " + name + " there is no posterior: the likelihood does not vanish as " +
-             name + " grows; give it a proper one (--prior-for " + name + " \"gamma(2, 0.1)\")";
-    }
-    return F::degenerate(design_, theta.back(), at.gradient[static_cast<Eigen::Index>(design_.dim)]);
+std::string Glm::degenerate(Params theta, const Derivatives& at, bool with_prior) const {
+  if (!family_->estimates_second()) return {};
+  const SecondParameter& second = *family_->spec().second;
+  if (second.needs_prior && with_prior) {
+    if (layout_.blocks().back().priors[0].proper()) return {};
+    const std::string name(second.name);
+    return "with a flat prior on " + name + " there is no posterior: the likelihood does not vanish as " +
+           name + " grows; give it a proper prior (`prior-for " + name + " gamma(2, 0.1)`)";
   }
-  return {};
+  return family_->degenerate(design(), log_second(theta), at.gradient[static_cast<Eigen::Index>(columns())]);
 }
 
-template <Family F>
-bool Glm<F>::recedes(Params direction, Rows rows) const {
-  const PaddedCoefficients beta(direction, design_.dim);
+bool Glm::recedes(Params direction, Rows rows) const {
+  const Coefficients beta(direction, columns());
   double length = 0;
-  for (std::size_t j = 0; j < design_.dim; ++j) length += direction[j] * direction[j];
+  for (std::size_t j = 0; j < columns(); ++j) length += direction[j] * direction[j];
   if (length == 0) return false;
   // Rows on the border (quasi-separation) have x'd = 0 up to the direction's own error.
   const double tolerance = 1e-4 * std::sqrt(length);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    double t = 0;
-    linear::predictors(view(design_), rows[k], 1, beta.data(), &t);
-    if (!F::recedes(design_.y(rows[k]), t, tolerance)) return false;
+  std::array<double, block_rows> t, y;
+  for (std::size_t first = 0; first < rows.size(); first += block_rows) {
+    const std::size_t count = std::min(block_rows, rows.size() - first);
+    const Rows part = rows.part(first, count);
+    store_.products(beta, part, t);
+    store_.responses(part, y);
+    if (!family_->recedes({y.data(), count}, {t.data(), count}, tolerance)) return false;
   }
   return true;
 }
-
-template class Glm<Logistic>;
-template class Glm<Probit>;
-template class Glm<Poisson>;
-template class Glm<GaussianMean>;
-template class Glm<Gaussian>;
-template class Glm<StudentKnownScale>;
-template class Glm<Student>;
-template class Glm<NegativeBinomialKnownSize>;
-template class Glm<NegativeBinomial>;
 
 }  // namespace mlo

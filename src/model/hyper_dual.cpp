@@ -4,8 +4,6 @@
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/trigamma.hpp>
 
-#include "mlo/base/special.hpp"
-
 namespace mlo::ad {
 namespace {
 
@@ -17,7 +15,6 @@ using Quiet =
 
 }  // namespace
 
-double log_gamma(double x) { return mlo::log_gamma(x); }
 double digamma(double x) { return boost::math::digamma(x, Quiet()); }
 double trigamma(double x) { return boost::math::trigamma(x, Quiet()); }
 

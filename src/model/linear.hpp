@@ -24,7 +24,7 @@ inline constexpr std::size_t padding = 4;
 void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
-// A random row is one to three cache lines from memory. Asking for it so many rows ahead hides most of the
+// A random row is one to three cache lines from memory. Asking for it this many rows ahead hides most of the
 // wait; a processor keeps some 20 lines under way, and more at once only make it stop.
 inline constexpr std::size_t ahead = 16;
 

@@ -53,9 +53,8 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
       return likelihood.gradient[j] == 0
                  ? fmt::format("the data say nothing about {}: remove it", name_of(problem, j))
                  : fmt::format(
-                       "the log-likelihood has a slope but no curvature in {}: its terms are linear in "
-                       "it or made of pieces that are (abs, max, min), and there is no mode to expand "
-                       "it at",
+                       "the log-likelihood has a slope but no curvature in {}: its terms are linear in it or "
+                       "made of pieces that are (abs, max, min), and there is no mode to expand it at",
                        name_of(problem, j));
   const MatrixXd block = information.topLeftCorner(p, p);
   if (block.diagonal().minCoeff() < 0) return std::nullopt;  // indefinite: says nothing about rank
@@ -65,7 +64,7 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
     const Eigen::LDLT<MatrixXd> before(correlation.topLeftCorner(j, j));
     const VectorXd weights = before.solve(correlation.col(j).head(j));
     const double left = correlation(j, j) - correlation.col(j).head(j).dot(weights);
-    // Away from the mode the observed information may be indefinite: that is no lack of rank.
+    // Away from the mode the observed information may be indefinite: that does not mean a lack of rank.
     if (std::abs(left) > tolerance) continue;
     return fmt::format("column {} is a linear combination of {}: remove one of them", name_of(problem, j),
                        columns_of(problem, weights, 1e-6));
@@ -77,10 +76,9 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
   const std::string columns = columns_of(problem, direction);
   const bool several = columns.find(" and ") != std::string::npos;
   throw ModelError(fmt::format(
-      "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; "
-      "remove {}, or "
-      "give the coefficients a proper prior (--prior \"normal(0, 2.5)\") and use a method that needs no "
-      "maximum-likelihood fit (--method full, or --weights-at map)",
+      "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; remove "
+      "{}, or give the coefficients a proper prior (`prior normal(0, 2.5)`) and use a method that needs no "
+      "maximum-likelihood fit (`method full`, or `weights-at map`)",
       columns, several ? "together predict" : "predicts", several ? "one of them" : "the column"));
 }
 
@@ -279,8 +277,7 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
           "may be too large for double precision: use another unit");
     throw ModelError(fmt::format(
         "mode finding did not converge in {} iterations: the next step would still be {:.2g} standard "
-        "deviations "
-        "long, mostly in {}",
+        "deviations long, mostly in {}",
         s.iterations, s.decrement, s.step.size() > 0 ? columns_of(problem, s.step) : "no direction"));
   }
   refuse_separation(s);

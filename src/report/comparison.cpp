@@ -11,11 +11,12 @@
 #include "mlo/report/run_summary.hpp"
 #include "mlo/report/svg.hpp"
 #include "mlo/report/text_table.hpp"
+#include "report/figures.hpp"
 
 namespace mlo {
 namespace {
 
-// 3 significant digits, in words a reader sums up at a glance: 950, 1.2k, 3.4M.
+// Three significant digits: 950, 12.3k, 3.4M.
 std::string short_count(double value) {
   if (!std::isfinite(value)) return value > 0 ? "inf" : "-";
   if (value >= 1e6) return fmt::format("{:.3g}M", value / 1e6);
@@ -23,27 +24,18 @@ std::string short_count(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-// The figures of a result that CSV and tables share: their names, and how many digits a table shows.
-constexpr std::array<std::pair<const char*, double MethodResult::*>, 13> figures{{
-    {"setup_seconds", &MethodResult::setup_seconds},
-    {"sample_seconds", &MethodResult::sample_seconds},
-    {"rows_per_step", &MethodResult::rows_per_step},
-    {"acceptance", &MethodResult::acceptance},
-    {"noise_sd", &MethodResult::noise_sd},
-    {"rhat", &MethodResult::rhat},
-    {"ess", &MethodResult::ess},
-    {"ess_per_second", &MethodResult::ess_per_second},
-    {"ess_per_million_rows", &MethodResult::ess_per_million_rows},
-    {"sd_ratio_low", &MethodResult::sd_ratio_low},
-    {"sd_ratio", &MethodResult::sd_ratio},
-    {"sd_ratio_high", &MethodResult::sd_ratio_high},
-    {"mean_error", &MethodResult::mean_error},
-}};
+// Calls use(figure) for the figures of CSV, in its order.
+template <class Use>
+void each_figure(const Use& use) {
+  for (const auto& figure : cost_figures) use(figure);
+  for (const auto& figure : chain_figures) use(figure);
+  for (const auto& figure : error_figures) use(figure);
+}
 
 }  // namespace
 
 void compare_with(const std::vector<ParameterSummary>& posterior, MethodResult& result) {
-  // NaN is worse than any number, and stays.
+  // NaN counts as worse than any number.
   const auto worse = [](double found, double so_far) { return !std::isnan(so_far) && !(found <= so_far); };
   std::vector<double> ratios;
   result.mean_error = -1;
@@ -86,33 +78,33 @@ std::string as_table(const Comparison& c) {
   out += text_table(rows);
   for (const MethodResult& m : c.methods)
     if (!m.failure.empty()) out += '\n' + m.name + ": " + wrapped(m.failure, m.name.size() + 2, 2) + '\n';
-  out += "\n" +
-         wrapped(fmt::format("ESS: effective draws of the slowest parameter; Mrow: a million rows read. sd "
-                             "ratio: of the draws "
-                             "to the posterior's, median of the parameters, the least and the most. mean "
-                             "error: the largest, in "
-                             "posterior sds, with its Monte Carlo error. The posterior is that of {}.",
-                             c.reference),
-                 0, 0) +
-         '\n';
+  out += '\n';
+  out +=
+      wrapped(fmt::format("ESS: effective draws of the slowest parameter; Mrow: a million rows read. sd "
+                          "ratio: of the draws to the posterior's, median of the parameters, the least and "
+                          "the most. mean error: the largest, in posterior sds, with its Monte Carlo "
+                          "error. The posterior is that of {}.",
+                          c.reference),
+              0, 0) +
+      '\n';
   if (c.interrupted) out += "\nINTERRUPTED: not all methods were run.\n";
   return out;
 }
 
 std::string as_csv(const Comparison& c) {
   std::string out = "method,promise,draws";
-  for (const auto& [name, member] : figures) out += fmt::format(",{}", name);
-  out += ",mean_error_mcse,failure\n";
+  each_figure([&](const auto& figure) { out += fmt::format(",{}", figure.name); });
+  out += ",failure\n";
   for (const MethodResult& m : c.methods) {
     out += fmt::format("{},{},{}", csv_cell(m.name), promise_name(m.promise), m.draws);
-    for (const auto& [name, member] : figures) out += m.failure.empty() ? fmt::format(",{}", m.*member) : ",";
-    out += m.failure.empty() ? fmt::format(",{},\n", m.mean_error_mcse)
-                             : fmt::format(",,{}\n", csv_cell(m.failure));
+    each_figure(
+        [&](const auto& figure) { out += m.failure.empty() ? fmt::format(",{}", m.*figure.value) : ","; });
+    out += fmt::format(",{}\n", csv_cell(m.failure));
   }
   return out;
 }
 
-// A line for each method: its name, its effective draws a second, and the spread of its draws.
+// One line per method: its name, its effective draws per second, and the spread of its draws.
 std::string as_svg(const Comparison& c) {
   std::vector<const MethodResult*> shown;
   for (const MethodResult& m : c.methods)
@@ -129,7 +121,7 @@ std::string as_svg(const Comparison& c) {
              .y = lines,
              .width = 480,
              .height = height};
-  Plot speed{.title = "effective draws a second",
+  Plot speed{.title = "effective draws per second",
              .x = {.label = "of the slowest parameter", .log = true},
              .y = lines,
              .width = 420,
@@ -166,7 +158,7 @@ std::string as_svg(const Comparison& c) {
   }
   return as_svg(Sheet{.title = "Methods compared: " + c.title,
                       .description =
-                          "For each method its effective draws a second and the spread of its draws, as a "
+                          "For each method its effective draws per second and the spread of its draws, as a "
                           "ratio to the posterior's.",
                       .plots = {std::move(names), std::move(speed), std::move(spread)},
                       .columns = 3});

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mlo/base/text.hpp"
 #include "mlo/report/text_table.hpp"
+#include "report/figures.hpp"
 
 namespace mlo {
 namespace {
 
-// As many digits as the Monte Carlo error supports: two significant digits of it, at least two of the value.
+// As many digits as the Monte Carlo error supports: down to two significant digits of the error.
 std::string number(double value, double error) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   int decimals = 3;
@@ -30,14 +32,8 @@ std::string short_number(double value) {
 }  // namespace
 
 std::string promise_name(Promise promise) {
-  switch (promise) {
-    case Promise::exact:
-      return "exact";
-    case Promise::bounded_error:
-      return "bounded error";
-    case Promise::approximate:
-      return "approximate";
-  }
+  for (const PromiseName& p : promise_names)
+    if (p.promise == promise) return p.name;
   return {};
 }
 
@@ -45,7 +41,7 @@ std::string as_table(const RunSummary& s) {
   std::string out = s.title + '\n';
   for (const std::string& note : s.notes) out += "  " + wrapped(note, 2, 4) + '\n';
   if (s.interrupted)
-    out += fmt::format("  INTERRUPTED: the table shows the {} draws a chain that were made.\n", s.draws);
+    out += fmt::format("  INTERRUPTED: the table shows the {} draws per chain that were made.\n", s.draws);
   out += '\n';
 
   const bool noisy = s.noise.verdict != NoiseReport::Verdict::none;
@@ -56,8 +52,8 @@ std::string as_table(const RunSummary& s) {
   if (compared) rows[0].insert(rows[0].begin() + 3, {"laplace sd", "ratio"});
   for (std::size_t j = 0; j < s.parameters.size(); ++j) {
     const ParameterSummary& p = s.parameters[j];
-    // Digits by the posterior's own scale: a hundredth of its sd, or two digits of the error where that is
-    // coarser.
+    // The digits follow the posterior's own scale: a hundredth of its sd, or the Monte Carlo error where that
+    // is larger.
     const double digit = std::max(p.mcse_mean, p.sd / 100);
     std::vector<std::string> row{p.name,
                                  number(p.mean, digit),
@@ -75,11 +71,12 @@ std::string as_table(const RunSummary& s) {
   }
   out += text_table(rows);
 
-  out +=
-      fmt::format("\nmethod {} ({}): acceptance {:.3f}, {:.6g} of {} rows read a step", s.method.name,
-                  promise_name(s.method.promise), s.method.acceptance, s.method.rows_per_step, s.data.used);
+  const std::string read = fmt::format("{:.6g}", s.method.rows_per_step);
+  out += fmt::format("\nmethod {} ({}): acceptance {:.3f}, reads {} row{} per step (of {})", s.method.name,
+                     promise_name(s.method.promise), s.method.acceptance, read, read == "1" ? "" : "s",
+                     grouped(s.data.used));
   if (noisy)
-    out += fmt::format(" (median {:.6g}), noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
+    out += fmt::format(", median {:.6g}, noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
   if (s.audit.done) {
     out += fmt::format("\naudit: {} steps compared with all rows, {} bound violations, largest error {:.1g};",
                        s.audit.steps, s.method.bound_violations, s.audit.worst_error);
@@ -95,10 +92,14 @@ std::string as_table(const RunSummary& s) {
 }
 
 std::string as_csv(const std::vector<ParameterSummary>& parameters) {
-  std::string out = "parameter,mean,sd,mcse_mean,hpd_2.5,hpd_97.5,median,q5,q95,ess_bulk,ess_tail,rhat\n";
-  for (const ParameterSummary& p : parameters)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(p.name), p.mean, p.sd, p.mcse_mean,
-                       p.hpd_low, p.hpd_high, p.median, p.q5, p.q95, p.ess_bulk, p.ess_tail, p.rhat);
+  std::string out = "parameter";
+  for (const auto& figure : parameter_figures) out += fmt::format(",{}", figure.name);
+  out += '\n';
+  for (const ParameterSummary& p : parameters) {
+    out += csv_cell(p.name);
+    for (const auto& figure : parameter_figures) out += fmt::format(",{}", p.*figure.value);
+    out += '\n';
+  }
   return out;
 }
 

@@ -17,12 +17,18 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Stan's names have no hyphens.
+std::string identifier(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 }  // namespace
 
-std::string stan_csv(const StanCsvHeader& h, const ChainRecord& record) {
+std::string stan_csv(const StanCsvHeader& h, const ChainDraws& record) {
   std::string out;
   const auto to = std::back_inserter(out);
-  // The keys that readers look for, spelt as CmdStan spells them.
+  // The keys that readers look for, spelt as in CmdStan.
   fmt::format_to(to,
                  "# stan_version_major = 2\n# stan_version_minor = 32\n# stan_version_patch = 0\n"
                  "# model = mlo_{}_model\n# method = sample (Default)\n#   sample\n"
@@ -31,11 +37,8 @@ std::string stan_csv(const StanCsvHeader& h, const ChainRecord& record) {
                  "# id = {}\n# data\n#   file = {}\n# init = 2\n# random\n#   seed = {}\n# output\n#   file "
                  "= draws-{}.csv\n"
                  "# mlo_version = {}\n# mlo_method = {}\n# mlo_family = {}\n# mlo_formula = {}\n",
-                 h.family == "gaussian-mean"        ? "gaussian_mean"
-                 : h.family == "gaussian-precision" ? "gaussian_precision"
-                                                    : h.family,
-                 record.size() * h.thin, h.warmup, h.thin, h.chain, one_line(h.data), h.seed, h.chain,
-                 h.version, h.method, h.family, one_line(h.formula));
+                 identifier(h.family), record.size() * h.thin, h.warmup, h.thin, h.chain, one_line(h.data),
+                 h.seed, h.chain, h.version, h.method, h.family, one_line(h.formula));
   for (std::size_t j = 0; j < h.names.size(); ++j)
     fmt::format_to(to, "# theta.{} = {}\n", j + 1, one_line(h.names[j]));
   out += "lp__,accept_stat__";
@@ -45,7 +48,7 @@ std::string stan_csv(const StanCsvHeader& h, const ChainRecord& record) {
                                                   : static_cast<double>(record.account.accepted) /
                                                         static_cast<double>(record.account.steps);
   for (std::size_t k = 0; k < record.size(); ++k) {
-    // Shortest text that reads back to the same double.
+    // The shortest text that reads back as the same double.
     if (std::isnan(record.log_posteriors[k])) {
       fmt::format_to(to, "nan,{}", accept);
     } else {

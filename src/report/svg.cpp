@@ -19,7 +19,7 @@ constexpr double left = 62, right = 14, bottom = 46, top_without_legend = 34, le
 constexpr double letter = 6.9;  // about the width of a letter of the legend
 constexpr double swatch = 20, between = 16;
 
-// From an axis' values to pixels.
+// Maps an axis's values to pixels.
 struct Scale {
   double low = infinity, high = -infinity;
   bool log = false;
@@ -46,7 +46,7 @@ void include(const Mark& mark, Scale& x, Scale& y) {
   for (const double v : mark.high) y.include(v);
 }
 
-// The user's limits, or the marks' with a little air, or something where there is nothing.
+// The user's limits; else those of the marks with a small margin; else a default if there are no marks.
 void settle(Scale& scale, const Axis& axis) {
   if (!(scale.low <= scale.high)) {
     scale.low = scale.log ? 1 : 0;
@@ -146,7 +146,7 @@ void draw(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
   switch (mark.kind) {
     case Mark::Kind::line:
       draw_line(out, mark, x, y);
-      // A curve has no dots; dots with a word or an error bar have.
+      // A plain curve has no dots; points with a name or an error bar have.
       if (!mark.names.empty() || !mark.low.empty()) draw_points(out, mark, x, y);
       return;
     case Mark::Kind::points:
@@ -166,7 +166,7 @@ void draw(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
   }
 }
 
-// Where each entry of the legend stands: (x, line), and how many lines there are.
+// The position of each legend entry, (x, line), and the number of lines.
 struct Legend {
   struct Place {
     const Mark* mark;
@@ -264,11 +264,10 @@ std::string draw_plot(const Plot& plot) {
 }
 
 constexpr std::string_view style =
-    "text { font: 12.5px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #24292f; "
-    "} "
-    ".heading { font-size: 16px; font-weight: 600; } .title { font-size: 13.5px; font-weight: 600; } "
-    ".tick { font-size: 12px; fill: #57606a; } .axis { stroke: #57606a; fill: none; } "
-    ".grid { stroke: #d8dee4; fill: none; }";
+    "text { font: 12.5px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #24292f; } "
+    ".heading { font-size: 16px; font-weight: 600; } .title { font-size: 13.5px; font-weight: 600; } .tick { "
+    "font-size: 12px; fill: #57606a; } .axis { stroke: #57606a; fill: none; } .grid { stroke: #d8dee4; fill: "
+    "none; }";
 
 }  // namespace
 
@@ -357,7 +356,7 @@ std::string xml_escaped(std::string_view text) {
         out += "&quot;";
         break;
       default:
-        // Control characters have no place in XML.
+        // Control characters are not allowed in XML.
         if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
     }
   }

@@ -23,14 +23,17 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+std::string csv_quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
     out += c;
   }
   return out + '"';
+}
+
+std::string csv_cell(const std::string& text) {
+  return text.find_first_of(",\"\n") == std::string::npos ? text : csv_quoted(text);
 }
 
 std::string wrapped(const std::string& text, std::size_t start, std::size_t indent) {

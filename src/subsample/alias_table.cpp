@@ -17,7 +17,8 @@ AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size())
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   assert(total > 0 && std::isfinite(total));
 
-  // share[i] = n p_i: a cell holds 1 of it. Rows with less than 1 are filled up from rows with more.
+  // share[i] = n p_i, and each cell holds 1. Cells of rows with less than 1 are filled up from rows with
+  // more.
   std::vector<double> share(n);
   std::vector<RowId> small, large;
   for (std::size_t i = 0; i < n; ++i) {
@@ -38,8 +39,8 @@ AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size())
       small.push_back(more);
     }
   }
-  // What is left holds 1 up to rounding; its alias is itself, so the missing 2^-64 of `always` goes nowhere
-  // else.
+  // The remaining shares are 1 up to rounding; each is its own alias, so the 2^-64 that `always` lacks stays
+  // with the same row.
   for (const auto* rest : {&small, &large})
     for (const RowId i : *rest) cells_[i] = {always, i};
 }

@@ -14,7 +14,8 @@ WeightedRows::WeightedRows(std::span<const double> probabilities)
   const double n = static_cast<double>(probabilities.size());
   double total = 0;
   for (const double p : probabilities) total += p;
-  std::vector<double> rounded(probabilities.size());  // eta, up to a constant, as the rounded factors have it
+  std::vector<double> rounded(
+      probabilities.size());  // eta, up to a constant, according to the rounded factors
   double rounded_total = 0;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     cells_[i].own_factor = static_cast<float>(total / (n * probabilities[i]));
@@ -30,8 +31,8 @@ WeightedRows::WeightedRows(std::span<const double> probabilities)
   }
 }
 
-// In two stages that overlap: while the cells of one chunk are on their way from memory, the random numbers
-// of the next are made.
+// Two overlapping stages: while the cells of one chunk are fetched from memory, the random numbers of the
+// next are made.
 void WeightedRows::draw(Stream& stream, std::span<RowId> ids, std::span<double> factors) const noexcept {
   constexpr std::size_t chunk = 16;
   struct Pending {
@@ -59,7 +60,7 @@ void WeightedRows::draw(Stream& stream, std::span<RowId> ids, std::span<double> 
       bool own = high < cell.threshold;
       if (high == cell.threshold) [[unlikely]]
         own = static_cast<std::uint32_t>(p.uniform[k]) < threshold_low_[p.cell[k]];
-      // By mask, not by branch: the outcome is a coin toss that no predictor learns.
+      // By mask, not by branch: the outcome is a coin toss, which no branch predictor can learn.
       const auto stay = -static_cast<RowId>(own);
       ids[p.first + k] = (static_cast<RowId>(p.cell[k]) & stay) | (cell.alias & ~stay);
       const float factor[2] = {cell.alias_factor, cell.own_factor};
@@ -82,7 +83,7 @@ WithoutReplacement::WithoutReplacement(std::size_t rows) : rows_(rows), cells_(1
 void WithoutReplacement::begin() noexcept {
   drawn_ = 0;
   used_ = 0;
-  if (++stamp_ == 0) {  // after 2^32 subsamples the old stamps must not come back to life
+  if (++stamp_ == 0) {  // after 2^32 subsamples, old stamps must not become valid again
     for (Cell& cell : cells_) cell.stamp = 0;
     stamp_ = 1;
   }

@@ -31,7 +31,7 @@ void WhiteDots(const float* records, std::size_t stride, const RowId* ids, std::
   }
 }
 
-// The products v_j v_k of all pairs j <= k first, k by k; then, for each block of 8 l's, one long sum over
+// First the products v_j v_k of all pairs j <= k, k by k; then, for each block of 8 l's, one long sum over
 // pairs.
 double WhiteCubic(const float* coefficients, std::size_t dim, const float* v) {
   const D d;
@@ -39,7 +39,7 @@ double WhiteCubic(const float* coefficients, std::size_t dim, const float* v) {
   constexpr std::size_t most = CubicForm::max_dim * (CubicForm::max_dim + 1) / 2 + 8;
   float pairs[most];
   for (std::size_t k = 0, at = 0; k < dim; at += ++k) {
-    // Runs over the end of this k's products; the next k's overwrite that.
+    // Writes past the end of this k's products; those of the next k overwrite it.
     for (std::size_t j = 0; j <= k; j += lanes)
       hn::StoreU(hn::Mul(hn::Set(d, v[k]), hn::LoadU(d, v + j)), d, pairs + at + j);
   }

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Laws are tested with a fixed seed at thresholds a right generator exceeds once in a million seeds per test.
+// Distributions are tested with a fixed seed, at thresholds that a correct generator exceeds for one seed in
+// a million per test.
 #include "mlo/base/random.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ void expect_uniform(const std::vector<double>& u, std::size_t cells = 1000) {
   expect_law(counts, std::vector<double>(cells, 1.0 / static_cast<double>(cells)));
 }
 
-// Mean of x against its expectation, in standard errors of the known sd.
+// The mean of x against its expectation, in standard errors from the known sd.
 void expect_mean(const std::vector<double>& x, double mean, double sd) {
   double sum = 0;
   for (const double v : x) sum += v - mean;
@@ -141,7 +142,7 @@ TEST(Random, NormalHasItsLaw) {
   expect_uniform(x);
 }
 
-// Beyond 3.44 another branch of the ziggurat draws.
+// Beyond 3.44 another branch of the ziggurat is used.
 TEST(Random, NormalHasItsLawInTheTail) {
   const std::vector<double> x = draw_many(5 * kDraws, mlo::normal);
   const std::vector<double> edges = {3.0, 3.25, 3.5, 3.75, 4.0};
@@ -176,7 +177,7 @@ TEST(Random, NormalsAreTheDrawsOfNormalInOrder) {
   EXPECT_EQ(one(), many());
 }
 
-// What a resumed run relies on: no value is kept back between calls, as Box and Muller's method would.
+// What a resumed run relies on: no value is kept back between calls, as the Box-Muller method would do.
 TEST(Random, ADrawDependsOnThePositionInTheStreamOnly) {
   Stream stream({.seed = 4});
   for (int k = 0; k < 1000; ++k) {
@@ -290,8 +291,8 @@ TEST(Random, BoundedHasItsLaw) {
   }
 }
 
-// 3 * 2^62 divides 2^64 once with a quarter left: without rejection every third value would be twice as
-// likely, and just above 2^63 nearly half of the words are rejected.
+// 3 * 2^62 fits into 2^64 once, with a quarter left over: without rejection a third of the values would be
+// twice as likely. Just above 2^63 nearly half of the words are rejected.
 TEST(Random, BoundedHasItsLawForBoundsNearTheRangeOfAWord) {
   for (const std::uint64_t bound : {std::uint64_t{3} << 62, (std::uint64_t{1} << 63) + 1}) {
     SCOPED_TRACE(bound);

@@ -4,7 +4,6 @@
 #include "mlo/base/special.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,8 @@
 #include <random>
 #include <span>
 #include <vector>
+
+#include "support/simd_targets.hpp"
 
 namespace {
 
@@ -81,7 +82,7 @@ void append_uniform(std::vector<double>& x, double low, double high, int count) 
   for (int k = 0; k < count; ++k) x.push_back(uniform(generator));
 }
 
-// Every exponent and sign there is.
+// Every exponent and sign.
 void append_bit_patterns(std::vector<double>& x, int count) {
   std::mt19937_64 generator(x.size() + 1);
   while (count > 0) {
@@ -151,17 +152,7 @@ std::vector<double> positive_arguments() {
   return x;
 }
 
-class SpecialOnTarget : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }  // 0: what the machine has
-
- private:
-  static void choose(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
+class SpecialOnTarget : public mlo::testing::OnTarget {};
 
 TEST_P(SpecialOnTarget, NamesTheInstructionSet) {
   EXPECT_STREQ(mlo::simd_target(), hwy::TargetName(GetParam()));
@@ -289,8 +280,8 @@ TEST(LogGamma, IsThatOfClosedForms) {
   }
 }
 
-// A NaN or an infinity in one lane leaves its neighbours alone; neither position nor length changes a bit;
-// nothing is written past the end; out may be x itself.
+// A NaN or an infinity in one lane does not affect its neighbours; results do not depend on position or
+// length, to the last bit; nothing is written past the end; out may be x itself.
 TEST_P(SpecialOnTarget, AnElementDoesNotDependOnItsPlaceOrNeighbours) {
   std::vector<double> values = {0.3, -2.5, kNaN, 40.0, -700.0, kInf, 1e-310, 0.0, -kInf};
   append_uniform(values, -5, 5, 40);
@@ -325,7 +316,7 @@ TEST_P(SpecialOnTarget, SumSoftplusIsWithinItsBoundForEveryLength) {
   }
 }
 
-// Far below zero 1 + e^x is 1 and only e^x counts; far above only x does. Long sums must not drift.
+// Far below zero, 1 + e^x is 1 and only e^x counts; far above, only x does. Long sums must not drift.
 TEST_P(SpecialOnTarget, SumSoftplusIsWithinItsBoundOnEveryScaleAndForLongArrays) {
   for (const double centre : {-700.0, -300.0, -40.0, -20.0, -5.0, 0.0, 5.0, 40.0, 1e6, 1e300}) {
     SCOPED_TRACE(centre);
@@ -358,7 +349,6 @@ TEST_P(SpecialOnTarget, SumSoftplusHasItsLimits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SpecialOnTarget, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+MLO_ON_EVERY_TARGET(SpecialOnTarget);
 
 }  // namespace

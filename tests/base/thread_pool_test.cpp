@@ -24,7 +24,7 @@ TEST_P(ThreadPoolOfSize, RunsEveryTaskOnce) {
   ThreadPool pool(GetParam());
   EXPECT_EQ(pool.size(), GetParam());
   for (const std::size_t tasks : {0, 1, 2, 3, 10, 1000}) {
-    std::vector<int> runs(tasks);  // not atomic: two runs of a task would be a race for TSan to see
+    std::vector<int> runs(tasks);  // not atomic: running a task twice would be a race that TSan reports
     pool.run(tasks, [&](std::size_t task) { ++runs[task]; });
     EXPECT_EQ(runs, std::vector<int>(tasks, 1));
   }
@@ -64,7 +64,7 @@ TEST_P(ThreadPoolOfSize, RethrowsTheExceptionOfTheLowestTaskAfterAllEnded) {
     }
     EXPECT_EQ(ended.load(), 40);
   }
-  // The pool is whole again.
+  // The pool still works.
   std::atomic<int> ended{0};
   pool.run(40, [&](std::size_t) { ended.fetch_add(1); });
   EXPECT_EQ(ended.load(), 40);
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ThreadPoolOfSize, testing::Values(1, 2, 3, 7),
 TEST(ThreadPool, UsesItsThreadsAtTheSameTime) {
   ThreadPool pool(3);
   std::atomic<int> arrived{0};
-  pool.run(3, [&](std::size_t) {  // ends only if three tasks are in it together
+  pool.run(3, [&](std::size_t) {  // ends only if three tasks run at the same time
     arrived.fetch_add(1);
     while (arrived.load() < 3) std::this_thread::yield();
   });

@@ -22,10 +22,11 @@ class Chains : public ::testing::Test {
  protected:
   Chains() : model_(make()), mode_(find_mode(model_, pool_)) {}
 
-  static Glm<Logistic> make() {
+  static Glm make() {
     Design design = testing::design_of(
         testing::regression_table(9000, 0.2, {1.0, 0.5}, 4, testing::draw_logistic), "y ~ x1 + x2");
-    return {std::move(design), {}, {std::vector<Prior>(3, Prior::normal(0, 3)), false, Prior::flat()}};
+    return {std::move(design), make_family("logistic"),
+            GlmPriors{std::vector<Prior>(3, Prior::normal(0, 3))}};
   }
 
   // A run of `full` with an adaptive proposal, the kernel with most state.
@@ -48,7 +49,7 @@ class Chains : public ::testing::Test {
   }
 
   ThreadPool pool_{1};
-  Glm<Logistic> model_;
+  Glm model_;
   Mode mode_;
 };
 
@@ -123,7 +124,47 @@ TEST_F(Chains, AnErrorInOneChainStopsTheOthersAndIsReported) {
   EXPECT_LT(records[0].size(), 1'000'000U);
 }
 
-// Of chains that would take for ever: the last one is stopped once it has draws, and then all have some.
+// A kernel that goes nowhere and promises what it is told to.
+struct Idle {
+  Promise says;
+  [[nodiscard]] Promise promise() const { return says; }
+  StepInfo step(ChainState& /*state*/, const StepId& /*id*/) { return {}; }
+  void freeze() {}
+  void save(std::vector<double>& /*out*/) const {}
+  void load(std::span<const double> /*in*/) {}
+};
+
+TEST_F(Chains, ReturnWhatTheirKernelPromises) {
+  for (const Promise promise : {Promise::exact, Promise::bounded_error, Promise::approximate})
+    for (const std::size_t threads : {1U, 3U}) {
+      RunControl control(2);
+      std::vector<ChainRecord> records;
+      const auto run = [&] {
+        return run_chains(
+            model_, threads, {.seed = 1, .chains = 2, .warmup = 0, .draws = 5}, records, control, {},
+            [&](ThreadPool&) { return Idle{promise}; }, [&](std::size_t) { return mode_.theta; });
+      };
+      EXPECT_EQ(run(), promise);
+      ASSERT_EQ(records[1].size(), 5U);
+      EXPECT_EQ(run(), promise);  // continued, with nothing left to do
+      EXPECT_EQ(records[1].size(), 5U);
+    }
+}
+
+// What is left of a chain is part of its record.
+static_assert(std::derived_from<ChainRecord, ChainDraws>);
+
+TEST_F(Chains, HaveDrawsParameterByParameter) {
+  const ChainRecord record = run(small, 1)[0];
+  for (std::size_t j = 0; j < record.dim; ++j) {
+    const std::vector<double> parameter = record.parameter(j);
+    ASSERT_EQ(parameter.size(), record.size());
+    for (std::size_t k = 0; k < parameter.size(); ++k)
+      EXPECT_EQ(parameter[k], record.draws[k * record.dim + j]);
+  }
+}
+
+// Chains that would never end: all are stopped once the last one has draws, and then all of them have some.
 TEST_F(Chains, TakeTurnsWhereThereAreMoreOfThemThanThreads) {
   RunControl control(3);
   std::vector<ChainRecord> records;
@@ -175,8 +216,8 @@ TEST(ChainAccount, KeepsTheMedianOfManyStepsInLittleRoom) {
   EXPECT_LE(account.rows_sample.size(), 1U << 14U);
   std::vector<std::uint64_t> sorted = account.rows_sample;
   std::sort(sorted.begin(), sorted.end());
-  // A thinned sample of a cycle of 1000: the stride, a power of two, visits it evenly up to its greatest
-  // common divisor.
+  // A thinned sample of a cycle of length 1000: the stride, a power of two, visits it evenly up to the
+  // greatest common divisor of the two.
   EXPECT_NEAR(static_cast<double>(sorted[sorted.size() / 2]), 500, 10);
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Kernels that carry more state than theta, run as chains: threads, interrupts, resumes and accounts.
+// Kernels that carry more state than theta, run as chains: threads, interrupts, resumes and counts.
 #include "mlo/kernel/shards.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class DividedChains : public ::testing::Test {
   DividedChains()
       : model_(testing::design_of(testing::regression_table(rows, 0.2, {1.0}, 4, testing::draw_logistic),
                                   "y ~ x1"),
-               {}, {{Prior::normal(0, 3), Prior::normal(0, 3)}, false, Prior::flat()}),
+               make_family("logistic"), {{Prior::normal(0, 3), Prior::normal(0, 3)}, false, Prior::flat()}),
         mode_(find_mode(model_, pool_)),
         shards_(model_, 3, mode_, pool_) {}
 
@@ -73,9 +73,9 @@ class DividedChains : public ::testing::Test {
   }
 
   ThreadPool pool_{1};
-  Glm<Logistic> model_;
+  Glm model_;
   Mode mode_;
-  Shards<Glm<Logistic>> shards_;
+  Shards<Glm> shards_;
 };
 
 TEST_F(DividedChains, ConsensusIsAnOrdinaryChain) {

@@ -3,20 +3,24 @@
 nothing on standard output."""
 import gzip
 import os
+import re
 import shutil
 import stat
 import threading
 import unittest
 
-from support import CommandTest
+from support import CommandTest, documented_options
 
 USAGE, DATA, MODEL = 2, 3, 4
 SHORT = ("--chains", "1", "--warmup", "20", "--draws", "20", "--seed", "1")
 
 
-# What options are for, in the words of the messages.
-SUBSAMPLED = "methods that read some of the rows"
-GROWING = "mlo-adaptive, austerity, barker, penalty and difference"
+# What options are for, as the messages say it.
+SIZED = "difference, uniform, mlo, mlo-adaptive, austerity, confidence, barker, penalty and block"
+COMPOSED = "difference, uniform, mlo, mlo-adaptive, austerity, confidence, barker and penalty"
+WEIGHTED = "difference, mlo, mlo-adaptive, austerity, barker and penalty"
+POINTED = "mlo, mlo-adaptive, austerity, barker and penalty"
+GROWING = "difference, mlo-adaptive, austerity, barker and penalty"
 TESTING = "mlo-adaptive, austerity and confidence"
 
 
@@ -79,7 +83,7 @@ class Files(BadInputTest):
     def test_a_corrupt_gzip_file_is_called_corrupt(self):
         self.make_data()
         packed = bytearray(gzip.compress(self.read("data.csv")))
-        packed[-6] ^= 0xFF  # of the checksum: the data themselves inflate
+        packed[-6] ^= 0xFF  # in the checksum: the data themselves inflate
         self.write("data.csv.gz", bytes(packed))
         self.refused(DATA, "data.csv.gz: the gzip data are corrupt (incorrect data check)", "data.csv.gz", "y ~ x1")
 
@@ -168,6 +172,13 @@ class Responses(BadInputTest):
                 self.refused(DATA, f'data.csv:3: response "y": a {family} model needs counts 0, 1, 2, ... (got {value})',
                              "data.csv", "y ~ x1", "--family", family, *known)
 
+    def test_gamma_names_the_line_of_a_response_that_is_not_above_0(self):
+        for value in ("0", "-0.5"):
+            self.write("data.csv", f"y,x1\n1.5,2\n0.1,1\n{value},3\n7,5\n")
+            for known in ((), ("--shape", "2")):
+                self.refused(DATA, f'data.csv:4: response "y": a gamma model needs numbers above 0 (got {value})',
+                             "data.csv", "y ~ x1", "--family", "gamma", *known)
+
     def test_lines_are_counted_in_the_file_and_not_among_the_rows_used(self):
         self.write("data.csv", "y,x1\n1,NA\n\n0,1\n7,3\n0,5\n")
         self.refused(DATA, 'data.csv:5: response "y": a logistic model needs 0 or 1 (got 7)', "data.csv", "y ~ x1")
@@ -179,6 +190,9 @@ class Responses(BadInputTest):
         self.write("data.csv", "y,x1\n0,2\n0,1\n0,3\n")
         self.refused(DATA, 'data.csv: response "y": all 3 rows are 0; a poisson model needs some counts above 0',
                      "data.csv", "y ~ x1", "--family", "poisson")
+        self.write("data.csv", "y,x1\n1.5,2\n1.5,1\n1.5,3\n")
+        self.refused(DATA, 'data.csv: response "y": all 3 rows are 1.5; a gamma model needs values that differ',
+                     "data.csv", "y ~ x1", "--family", "gamma")
 
 
 class Columns(BadInputTest):
@@ -288,29 +302,78 @@ class Options(BadInputTest):
                              "--prior", "normal(0)")
 
     def test_a_prior_that_fits_no_parameter_is_refused(self):
-        self.refused_options("--prior-for x3: no such parameter; there are (Intercept), x1",
+        self.refused_options("--prior-for x3: there is no such parameter; there are (Intercept), x1",
                              "--prior-for", "x3", "normal(0,1)")
-        self.refused_options('--prior "gamma(1,1)": a gamma prior is for sigma, size and tau; a coefficient can be negative',
+        self.refused_options('--prior "gamma(1,1)": a gamma prior is for parameters that are positive; a coefficient can be '
+                             "negative",
                              "--prior", "gamma(1,1)")
         self.refused_options("--prior is for the coefficients of columns, and the formula has none; use "
                              "--prior-intercept", "--prior", "normal(0,1)", formula="y ~ 1")
         self.refused_options("--prior-intercept: the formula has no intercept", "--prior-intercept", "normal(0,1)",
                              formula="y ~ 0 + x1")
 
+    def test_a_prior_is_found_for_a_name_with_blanks(self):
+        self.write("blanks.csv", self.read("data.csv").decode().replace("x1", "my x", 1))
+        formula = "y ~ `my x` + I(x2 ^ 2)"
+        result = self.good("fit", "blanks.csv", formula, "--prior-for", "`my x`", "normal(1, 2)",
+                           "--prior-for", "I(x2^2)", "cauchy(0,3)", *SHORT)
+        self.assertIn("; `my x` ~ normal(1, 2); I(x2^2) ~ cauchy(0, 3) ", " ".join(result.stdout.split()))
+        there = "there are (Intercept), `my x`, I(x2^2)"
+        for name, shown in (("`my z`", "'`my z`'"), ("I(a + b)", '"I(a + b)"')):
+            self.refused(USAGE, f"--prior-for {shown}: there is no such parameter; {there}", "blanks.csv", formula,
+                         "--prior-for", name, "flat")
+        self.refused(USAGE, '--prior-for "I(a + b)" "foo(1)": unknown prior; known are flat, normal(location, scale), '
+                            "student_t(degrees, location, scale), cauchy(location, scale), laplace(location, scale), "
+                            "gamma(shape, rate), exponential(rate)", "blanks.csv", formula,
+                     "--prior-for", "I(a + b)", "foo(1)")
+
+    def test_a_column_that_is_called_like_an_option_keeps_its_name(self):
+        self.write("named.csv", self.read("data.csv").decode().replace("y,x1,x2", "y,order 2,summary score", 1))
+        result = self.good("fit", "named.csv", "y ~ `order 2` + `summary score`", *SHORT)
+        text = " ".join(result.stdout.split())
+        self.assertRegex(text, r"; `order 2` ~ normal\([^)]*\); `summary score` ~ normal")
+        self.assertRegex(text, r'WARNING: R-hat is \S+ for "`order 2`": .* more --warmup and --draws')
+        self.assertNotIn("--order", text)
+
     def test_subsampling_options_have_no_meaning_for_full(self):
-        for option, value, whose in (("--subsample-size", "10", SUBSAMPLED), ("--weights", "mlo", SUBSAMPLED),
-                                     ("--weights-at", "map", SUBSAMPLED), ("--uniform-share", "0.1", SUBSAMPLED),
-                                     ("--replacement", "no", SUBSAMPLED), ("--max-subsample-size", "10", GROWING),
+        for option, value, whose in (("--subsample-size", "10", SIZED), ("--weights", "mlo", COMPOSED),
+                                     ("--weights-at", "map", POINTED), ("--uniform-share", "0.1", WEIGHTED),
+                                     ("--replacement", "no", COMPOSED), ("--max-subsample-size", "10", GROWING),
                                      ("--delta", "0.1", TESTING)):
             self.refused_options(f"{option} has no meaning with --method full; it is for {whose}", option, value,
                                  "--method", "full")
 
+    def test_each_method_refuses_the_options_that_the_docs_do_not_give_it(self):
+        """The check comes before the data are read: what is not refused gets as far as a file that is not there."""
+        values = {"subsample-size": "10", "max-subsample-size": "20", "delta": "0.1", "estimator": "control-variates",
+                  "weights": "mlo", "weights-at": "map", "uniform-share": "0.1", "replacement": "yes", "noise-sd": "0.1",
+                  "bound": "hoeffding", "blocks": "5", "shards": "4", "bandwidth": "0.2", "thinning": "balanced",
+                  "order": "3", "audit": None, "audit-every": "10", "proposal": "laplace", "proposal-scale": "0.5",
+                  "proposal-shape": "laplace"}
+        methods = re.findall(r"(?m)^([a-z-]+)$", self.good("methods").stdout.split("\nexact: ")[0])
+        self.assertEqual(len(methods), 14)
+        limited = {name: users for name, users in documented_options().items() if users is not None}
+        self.assertEqual(set(limited), set(values))
+        for name, users in limited.items():
+            named = set(re.split(", | and ", users.replace("all methods except ", "")))
+            self.assertLessEqual(named, set(methods))
+            for method in methods:
+                used = (method in named) != users.startswith("all methods except ")
+                value = () if values[name] is None else (values[name],)
+                result = self.mlo("fit", "nosuch.csv", "y ~ x", "--method", method, f"--{name}", *value, "--quiet")
+                with self.subTest(option=name, method=method):
+                    refused = f"--{name} has no meaning with --method {method}" in result.stderr
+                    self.assertEqual(refused, not used, result.stderr)
+                    self.assertEqual(result.stderr.endswith(f"it is for {users}\n"), not used, result.stderr)
+                    # A value may still not suit the method.
+                    self.assertIn(result.code, (USAGE, DATA) if used else (USAGE,))
+
     def test_options_of_exact_belong_to_it(self):
         for option, value in (("--thinning", "balanced"), ("--order", "3")):
             for method in ("auto", "full", "mlo"):
-                self.refused_options(f"{option} has no meaning with --method {method}; it is for --method exact",
+                self.refused_options(f"{option} has no meaning with --method {method}; it is for exact",
                                      option, value, "--method", method)
-        self.refused_options("--audit has no meaning with --method full: it checks --method exact",
+        self.refused_options("--audit has no meaning with --method full; it is for auto and exact",
                              "--audit", "--method", "full")
         self.refused_options("--audit-every needs --audit", "--audit-every", "10", "--method", "exact")
         self.refused_options("--order must be at most 3 (got 4)", "--order", "4", "--method", "exact")
@@ -320,22 +383,22 @@ class Options(BadInputTest):
                              "posterior's shape from the start; use laplace or random-walk, or --method full",
                              "--proposal", "adaptive", "--method", "exact")
         for method in ("exact", "auto"):
-            self.refused_options(f"--subsample-size has no meaning with --method {method}; it is for {SUBSAMPLED}",
+            self.refused_options(f"--subsample-size has no meaning with --method {method}; it is for {SIZED}",
                                  "--subsample-size", "10", "--method", method)
 
     def test_exact_needs_a_known_second_parameter(self):
-        for family, option in (("student", "--known-sigma"), ("negative-binomial", "--size")):
+        for family, option in (("student", "--known-sigma"), ("negative-binomial", "--size"), ("gamma", "--shape")):
             self.refused_options("--method exact needs bounds that hold for every value of the parameters; there are "
-                                 f"none while the second parameter of --family {family} is estimated. Give it with "
-                                 f"{option}, or use --method full or difference",
+                                 f"none while the second parameter of --family {family} is estimated. State it with "
+                                 f"{option}, or use --method full or --method difference",
                                  "--family", family, "--method", "exact")
 
     def test_options_of_difference_belong_to_it(self):
-        self.refused_options("--noise-sd has no meaning with --method mlo; it is for penalty and difference",
+        self.refused_options("--noise-sd has no meaning with --method mlo; it is for difference and penalty",
                              "--noise-sd", "0.1", "--method", "mlo")
         self.refused_options("--noise-sd must be positive (got 0)", "--noise-sd", "0", "--method", "difference")
         self.refused_options("--method difference has remainder weights: for --weights mlo use --method penalty "
-                             "--estimator control-variates", "--weights", "mlo", "--method", "difference")
+                             "and --estimator control-variates", "--weights", "mlo", "--method", "difference")
         self.refused_options("--method difference has control variates; without them it is --method penalty",
                              "--estimator", "plain", "--method", "difference")
         self.refused_options("--weights remainder are for what control variates leave over: use --estimator "
@@ -344,14 +407,13 @@ class Options(BadInputTest):
                              "--uniform-share", "0", "--method", "difference")
 
     def test_options_of_one_method_belong_to_it(self):
-        for option, value, whose in (("--bound", "hoeffding", "--method confidence"), ("--blocks", "5", "--method block"),
-                                     ("--bandwidth", "0.2", "--method weierstrass"),
+        for option, value, whose in (("--bound", "hoeffding", "confidence"), ("--blocks", "5", "block"),
+                                     ("--bandwidth", "0.2", "weierstrass"),
                                      ("--shards", "4", "consensus and weierstrass")):
             for method in ("auto", "full", "mlo"):
                 self.refused_options(f"{option} has no meaning with --method {method}; it is for {whose}", option, value,
                                      "--method", method)
-        self.refused_options("--estimator has no meaning with --method block; it is for methods that read some of the "
-                             "rows", "--estimator", "plain", "--method", "block")
+        self.refused_options(f"--estimator has no meaning with --method block; it is for {COMPOSED}", "--estimator", "plain", "--method", "block")
         self.refused_options('--estimator must be one of plain, control-variates (got "x")', "--estimator", "x",
                              "--method", "mlo")
         self.refused_options('--bound must be one of bernstein, hoeffding (got "x")', "--bound", "x",
@@ -361,12 +423,12 @@ class Options(BadInputTest):
         self.refused_options("--blocks must be at most --subsample-size, 10 (got 11)", "--blocks", "11",
                              "--subsample-size", "10", "--method", "block")
         self.refused_options("--proposal has no meaning with --method consensus, whose shards have proposals of their "
-                             "own", "--proposal", "laplace", "--method", "consensus")
+                             "own; it is for all methods except consensus and weierstrass", "--proposal", "laplace", "--method", "consensus")
 
     def test_confidence_needs_its_kind_of_rows(self):
         for options in (("--weights", "mlo"), ("--replacement", "yes")):
             self.refused_options("--method confidence needs uniform weights without replacement: its bounds are for rows "
-                                 "drawn so (Serfling's inequality)", *options, "--method", "confidence")
+                                 "drawn that way (Serfling's inequality)", *options, "--method", "confidence")
         self.refused_options(f"--max-subsample-size has no meaning with --method confidence; it is for {GROWING}",
                              "--max-subsample-size", "20", "--method", "confidence")
 
@@ -380,8 +442,10 @@ class Options(BadInputTest):
     def test_uniform_weights_take_no_other_weights(self):
         self.refused_options("--method uniform has uniform weights; for --weights mlo use --method mlo",
                              "--method", "uniform", "--weights", "mlo")
+        self.refused_options("--weights-at has no meaning with --method uniform, whose weights are uniform; it is for "
+                             f"{POINTED}", "--method", "uniform", "--weights-at", "map")
         self.refused_options("--weights-at has no meaning with uniform weights",
-                             "--method", "uniform", "--weights-at", "map")
+                             "--method", "mlo", "--weights", "uniform", "--weights-at", "map")
         self.refused_options("--uniform-share has no meaning with uniform weights",
                              "--method", "mlo", "--weights", "uniform", "--uniform-share", "0.1")
 
@@ -391,7 +455,8 @@ class Options(BadInputTest):
                              "--method", "mlo", "--replacement", "no")
 
     def test_known_parameters_belong_to_their_families(self):
-        for family in ("logistic", "probit", "poisson", "gaussian", "gaussian-precision", "negative-binomial"):
+        for family in ("logistic", "probit", "poisson", "gaussian", "gaussian-precision", "negative-binomial",
+                       "gamma"):
             self.refused_options(f"--known-sigma has no meaning with --family {family}",
                                  "--known-sigma", "1", "--family", family)
         self.refused_options("--known-mean has no meaning with --family logistic", "--known-mean", "1")
@@ -400,8 +465,11 @@ class Options(BadInputTest):
         for family in ("logistic", "gaussian", "negative-binomial"):
             self.refused_options(f"--freedom has no meaning with --family {family}", "--freedom", "3",
                                  "--family", family)
-        for family in ("logistic", "poisson", "student"):
+        for family in ("logistic", "poisson", "student", "gamma"):
             self.refused_options(f"--size has no meaning with --family {family}", "--size", "3", "--family", family)
+        for family in ("logistic", "poisson", "student", "negative-binomial"):
+            self.refused_options(f"--shape has no meaning with --family {family}", "--shape", "3", "--family", family)
+        self.refused_options("--shape must be positive (got 0)", "--shape", "0", "--family", "gamma")
         self.refused_options("--freedom must be positive (got -1)", "--freedom", "-1", "--family", "student")
         self.refused_options("--freedom must be positive and finite (got inf)", "--freedom", "inf",
                              "--family", "student")
@@ -409,21 +477,20 @@ class Options(BadInputTest):
         self.refused_options("--known-sigma must be positive (got -2)", "--known-sigma", "-2", "--family", "student")
 
     def test_what_is_known_has_no_prior(self):
-        self.refused_options("--prior-for size: no such parameter; there are (Intercept), x1", "--size", "2",
+        self.refused_options("--prior-for size: there is no such parameter; there are (Intercept), x1", "--size", "2",
                              "--prior-for", "size", "gamma(2, 1)", "--family", "negative-binomial")
-        self.refused_options("--prior-for sigma: no such parameter; there are (Intercept), x1", "--known-sigma", "2",
+        self.refused_options("--prior-for sigma: there is no such parameter; there are (Intercept), x1", "--known-sigma", "2",
                              "--prior-for", "sigma", "gamma(2, 1)", "--family", "student")
 
     def test_size_needs_a_proper_prior(self):
         self.refused(MODEL, "with a flat prior on size there is no posterior: the likelihood does not vanish as size "
-                            'grows; give it a proper one (--prior-for size "gamma(2, 0.1)")',
+                            'grows; give it a proper prior (--prior-for size "gamma(2, 0.1)")',
                      "data.csv", "y ~ x1", "--family", "negative-binomial", "--prior-for", "size", "flat")
 
     def test_the_precision_family_has_no_columns_and_no_intercept(self):
         self.refused_options("--family gaussian-precision has one parameter, tau, and no columns: write y ~ 1",
                              "--family", "gaussian-precision")
-        self.refused_options("--prior-intercept has no meaning with --family gaussian-precision, whose parameter is "
-                             "tau", "--family", "gaussian-precision", "--prior-intercept", "flat", formula="y ~ 1")
+        self.refused_options("--prior-intercept has no meaning for a model whose parameter is tau", "--family", "gaussian-precision", "--prior-intercept", "flat", formula="y ~ 1")
 
     def test_proposal_options_must_fit_the_proposal(self):
         self.refused_options("--proposal-shape has no meaning with --proposal laplace, which has the shape of the "
@@ -434,8 +501,8 @@ class Options(BadInputTest):
                              "every parameter", "--method", "full", "--proposal", "random-walk", "--proposal-shape", "identity")
         self.refused_options("--proposal-scale must be positive (got -1)", "--proposal-scale", "-1")
 
-    def test_weights_at_needs_one_number_a_parameter(self):
-        self.refused_options('--weights-at needs 2 numbers, one a parameter (got 3: "1,2,3")',
+    def test_weights_at_needs_one_number_per_parameter(self):
+        self.refused_options('--weights-at needs 2 numbers, one per parameter (got 3: "1,2,3")',
                              "--method", "mlo", "--weights-at", "1,2,3")
         self.refused_options('--weights-at must be mle, map or numbers separated by commas (got "1,b")',
                              "--method", "mlo", "--weights-at", "1,b")
@@ -453,7 +520,7 @@ class Options(BadInputTest):
     def test_an_unknown_word_comes_with_the_known_ones(self):
         for option, words in (
                 ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
-                             "negative-binomial"),
+                             "negative-binomial, gamma"),
                 ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, confidence, "
                              "barker, penalty, block, consensus, weierstrass"), ("--scale", "none, sd, standard"),
                 ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive"),
@@ -521,7 +588,7 @@ class Options(BadInputTest):
             self.assertIn("See mlo --help.", result.stderr)
 
     def test_simulate_refuses_what_it_cannot_make(self):
-        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, negative-binomial"
+        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, negative-binomial, gamma"
         for args, code, words in (
                 (("foo",), USAGE, f'the family must be one of {families} (got "foo")'),
                 (("logistic", "--rows", "0"), USAGE, "--rows must be at least 1 (got 0)"),
@@ -530,9 +597,13 @@ class Options(BadInputTest):
                 (("gaussian", "--sigma", "-1"), USAGE, "--sigma must be positive (got -1)"),
                 (("student", "--freedom", "0"), USAGE, "--freedom must be positive (got 0)"),
                 (("negative-binomial", "--size", "inf"), USAGE, "--size must be positive and finite (got inf)"),
+                (("gamma", "--shape", "-1"), USAGE, "--shape must be positive (got -1)"),
+                (("poisson", "--shape", "3"), USAGE, "--shape has no meaning with the family poisson"),
                 (("logistic", "--sigma", "1"), USAGE, "--sigma has no meaning with the family logistic"),
                 (("gaussian", "--freedom", "3"), USAGE, "--freedom has no meaning with the family gaussian"),
                 (("poisson", "--size", "3"), USAGE, "--size has no meaning with the family poisson"),
+                (("logistic", "--coefficients", ""), USAGE, "--coefficients: must not be empty\nSee mlo simulate --help."),
+                (("logistic", "--intercept", ""), USAGE, "--intercept: must not be empty\nSee mlo simulate --help."),
                 (("gaussian-mean", "--intercept", "3"), USAGE,
                  "--intercept has no meaning with the family gaussian-mean"),
                 (("gaussian-precision", "--coefficients=-1"), USAGE, "--coefficients: tau must be positive (got -1)"),
@@ -546,14 +617,15 @@ class Options(BadInputTest):
 
     def test_simulate_has_defaults_for_every_family(self):
         for family in ("gaussian", "gaussian-mean", "gaussian-precision", "student", "logistic", "probit", "poisson",
-                       "negative-binomial"):
+                       "negative-binomial", "gamma"):
             lines = self.good("simulate", family, "--rows", "3").stdout.splitlines()
             self.assertEqual(len(lines), 4)
             self.assertEqual(lines[0], "y" if family in ("gaussian-mean", "gaussian-precision") else "y,x1,x2")
 
     def test_simulate_makes_no_cells_that_fit_refuses_to_read(self):
         for args in (("gaussian", "--sigma", "inf"), ("gaussian", "--intercept", "inf"),
-                     ("logistic", "--coefficients", "nan"), ("poisson", "--intercept", "800")):
+                     ("logistic", "--coefficients", "nan"), ("poisson", "--intercept", "800"),
+                     ("gamma", "--shape", "1e-06")):
             with self.subTest(args=args):
                 result = self.mlo("simulate", *args, "--rows", "3")
                 self.assertEqual((result.code, result.stdout), (USAGE, ""))
@@ -631,7 +703,7 @@ class ConfigFiles(CommandTest):
     def test_what_is_no_option_in_a_config_file_is_named_with_the_file(self):
         for line, message in (('famly = "poisson"', 'unknown option "famly"; mlo fit --help shows all'),
                               ('data = "data.csv"',
-                               '"data" is no option: DATA and FORMULA stand on the command line')):
+                               '"data" is not an option: DATA and FORMULA stand on the command line')):
             self.write("options.toml", line + "\n")
             result = self.mlo("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
             self.assertEqual(result.stderr, f"mlo fit: options.toml: {message}\n")
@@ -640,13 +712,12 @@ class ConfigFiles(CommandTest):
     def test_a_wrong_value_in_a_config_file_is_named_with_the_file(self):
         fit = ("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
         for line, message in (("draws = 0", "--draws must be at least 1 (got 0)\n"),
-                              ('draws = "abc"', '--draws: must be a whole number of at most 18 digits (got "abc")\n'
-                                                "See mlo fit --help.\n")):
+                              ('draws = "abc"', '--draws must be a whole number of at most 18 digits (got "abc")\n')):
             self.write("options.toml", line + "\n")
             result = self.mlo(*fit)
             self.assertEqual((result.code, result.stdout, result.stderr),
                              (USAGE, "", f"mlo fit: options.toml: {message}"))
-            # What stands on the command line is not the file's.
+            # What is on the command line does not come from the file.
             result = self.mlo(*fit, "--draws", "-1")
             self.assertEqual((result.code, result.stderr), (USAGE, "mlo fit: --draws must be at least 1 (got -1)\n"))
 
@@ -683,7 +754,8 @@ class Output(BadInputTest):
         self.refused_out("data.csv/run: --out: cannot be made: Not a directory", "data.csv/run")
 
     def test_a_place_where_no_directory_can_be_made_is_named(self):
-        # Permissions do not bind the superuser, who may run this test; the kernel's own file system does.
+        # Permissions do not bind the superuser, who may run this test; the kernel's own file system (/proc)
+        # does.
         self.refused_out("/proc/mlo: --out: cannot be made: No such file or directory", "/proc/mlo")
 
     def test_an_empty_directory_and_missing_parents_are_fine(self):
@@ -753,7 +825,7 @@ class FullDisk(BadInputTest):
 
     def test_a_checkpoint_that_cannot_be_written_ends_the_run_which_can_be_resumed(self):
         self.fails(4000, "run/checkpoint-[12]", "run")
-        # The chain that failed stops the other one, whose checkpoint may still be small enough.
+        # The chain that failed stops the other, whose checkpoint may still be small enough to be written.
         self.assertIn(self.files("run"), (["run.json"], ["checkpoint-1", "run.json"], ["checkpoint-2", "run.json"]))
         self.completes("run")
 

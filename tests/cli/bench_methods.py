@@ -1,5 +1,5 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
-"""mlo bench-methods: the same figures in every form, words for what cannot be run, and Ctrl-C."""
+"""mlo bench-methods: the same figures in every form, a reason for each method that cannot be run, and Ctrl-C."""
 import csv
 import json
 import unittest
@@ -51,7 +51,7 @@ class BenchMethods(CommandTest):
         for method in methods:
             self.assertTrue("failure" in method or method["ess"] is not None, method)
 
-    def test_a_method_that_the_family_has_not_says_so_and_the_others_run(self):
+    def test_a_method_that_the_family_does_not_have_says_so_and_the_others_run(self):
         self.make_data(name="data.csv", family="gaussian")
         result = self.good(*self.base, "--family", "gaussian", "--methods", "confidence,exact")
         self.assertIn("confidence: --method confidence needs a bound on what one row can say", result.stdout)
@@ -64,11 +64,11 @@ class BenchMethods(CommandTest):
         self.assertEqual(result.stdout, "")
 
     def test_what_is_wrong_is_named(self):
-        self.refused(2, 'no option --foo of mlo fit', *self.base, "--methods", "mlo:foo=1")
+        self.refused(2, '--methods mlo:foo=1: there is no option "foo"', *self.base, "--methods", "mlo:foo=1")
         self.refused(2, '--methods mlo:foo: "foo" must be OPTION=VALUE', *self.base, "--methods", "mlo:foo")
         self.refused(2, "--methods mlo:chains=2: --chains is the same for all methods of a comparison", *self.base,
                      "--methods", "mlo:chains=2")
-        self.refused(2, '--subsample-size must be a whole number (got "x")', *self.base, "--methods",
+        self.refused(2, '--subsample-size must be a whole number of at most 18 digits (got "x")', *self.base, "--methods",
                      "mlo:subsample-size=x")
         self.refused(2, 'got "fill"', *self.base, "--methods", "fill")
         self.refused(2, "--seconds must be positive (got 0)", "bench-methods", "data.csv", "y ~ x1", "--seconds", "0")
@@ -76,6 +76,17 @@ class BenchMethods(CommandTest):
         self.refused(3, "missing.csv", "bench-methods", "missing.csv", "y ~ x1")
         self.write("file", "")
         self.refused(3, "--out", *self.base, "--out", "file/bench")
+
+    def test_the_title_counts_the_rows_that_are_used(self):
+        lines = self.read("data.csv").decode().splitlines()
+        extra = [f"{k % 2},NA,0.5" for k in range(900)] + [f"{k % 2},,1" for k in range(900)]
+        self.write("holes.csv", "\n".join([*lines, *extra, *lines[1:] * 6]) + "\n")
+        result = self.good("bench-methods", "holes.csv", "y ~ x1", *SHORT, "--methods", "full")
+        self.assertEqual(result.stdout.splitlines()[0], "logistic model of y, 1,400 rows, 2 parameters")
+        self.assertRegex(result.stdout, r"(?m)^full +exact ")
+        # A column that the formula does not use may have holes.
+        result = self.good("bench-methods", "holes.csv", "y ~ x2", *SHORT, "--methods", "full")
+        self.assertEqual(result.stdout.splitlines()[0], "logistic model of y, 3,200 rows, 2 parameters")
 
     def test_results_that_are_there_are_not_overwritten(self):
         self.good(*self.base, "--methods", "exact", "--out", "bench")

@@ -1,5 +1,5 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
-"""A run that was interrupted or killed keeps what it has, and is continued to the very draws it would have had."""
+"""A run that was interrupted or killed keeps what it has, and when continued gives the very draws it would have had."""
 import os
 import signal
 import struct
@@ -8,7 +8,7 @@ import unittest
 
 from support import CommandTest
 
-# Long enough to be interrupted at leisure (about a second), short enough to be finished afterwards.
+# Long enough (about a second) to be interrupted, short enough to be finished afterwards.
 LONG = {
     "full with an adaptive proposal": ("--method", "full", "--proposal", "adaptive", "--thin", "600"),
     "mlo with a random walk": ("--method", "mlo", "--proposal", "random-walk", "--subsample-size", "50",
@@ -52,13 +52,13 @@ class Interruption(CommandTest):
                 self.assertEqual(self.run_json(run)["status"], "interrupted")
                 self.assertEqual([name for name in self.files(run) if name.endswith(".part")], [])
                 made = self.run_json(run)["summary"]["draws"]
-                self.assertIn(f"INTERRUPTED: the table shows the {made} draws a chain that were made.", result.stdout)
+                self.assertIn(f"INTERRUPTED: the table shows the {made} draws per chain that were made.", result.stdout)
                 self.assertEqual(self.good("summary", run).stdout, result.stdout)
                 for chain in (1, 2):
                     kept = self.draws(run, chain).parameters()
                     self.assertGreaterEqual(len(kept), made)
                     self.assertEqual(kept, self.draws(reference, chain).parameters()[:len(kept)])
-                # Killed while it resumes: the checkpoints of the interruption still stand.
+                # Killed while it resumes: the checkpoints of the interruption are still there.
                 process = self.start("fit", "--resume", "--out", run)
                 self.wait_for(process, "finding the mode")
                 self.signalled(process, signal.SIGKILL)
@@ -72,7 +72,7 @@ class Interruption(CommandTest):
         self.assertEqual(self.files("run"), ["checkpoint-1", "checkpoint-2", "run.json"])
         unfinished = self.mlo("summary", "run")
         self.assertEqual((unfinished.code, unfinished.stdout), (3, ""))
-        self.assertEqual(unfinished.stderr, "mlo summary: run: this run is not finished; continue it with: "
+        self.assertEqual(unfinished.stderr, "mlo summary: run: this run is not finished; continue it with "
                                             "mlo fit --resume --out run\n")
         self.good("fit", "--resume", "--out", "run")
         self.whole_and_identical("run", "reference")
@@ -123,7 +123,8 @@ class Interruption(CommandTest):
         self.whole_and_identical("run", "reference")
 
     def test_a_killed_run_continues_from_its_last_checkpoint(self):
-        # Far longer than this test: it is killed at its first checkpoint, continued, and interrupted.
+        # Would take far longer than this test: it is killed at its first checkpoint, continued, and
+        # interrupted.
         endless = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "1", "--seed", "4", "--warmup", "64", "--thin", "200")
         process = self.start(*endless, "--draws", "1000000", "--out", "run")
         stop = time.monotonic() + 150
@@ -131,7 +132,7 @@ class Interruption(CommandTest):
             self.assertLess(time.monotonic(), stop, "a checkpoint is due every 5 seconds")
             time.sleep(0.02)
         self.signalled(process, signal.SIGKILL)
-        # After the magic word and the key the checkpoint has the number of steps made.
+        # In a checkpoint, the magic word and the key are followed by the number of steps made.
         steps, = struct.unpack_from("=Q", self.read("run", "checkpoint-1"), 16 + 8)
         saved = (steps - 64) // 200
         self.assertGreater(saved, 0)

@@ -1,5 +1,5 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
-"""mlo reproduce: tables that anyone can repeat, whatever the threads and the interruptions were."""
+"""mlo reproduce: tables that anyone can reproduce, whatever the threads and interruptions."""
 import csv
 import json
 import random
@@ -67,7 +67,7 @@ class Reproduce(CommandTest):
     def test_figures_are_svg(self):
         for name, reps in (("figure1", ()), ("figure2", ("--reps", "2", "--quick"))):
             result = self.good("reproduce", name, *reps, "--out", "out")
-            self.assertNotIn("claims hold", result.stdout)  # figure1 has none, and a quick run is no evidence
+            self.assertNotIn("claims hold", result.stdout)  # figure1 has no claims, and a quick run is not evidence
             root = xml.etree.ElementTree.fromstring(self.read("out", f"{name}.svg").decode())
             self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
             self.assertIn(b"<svg ", self.read("out", f"{name}.html"))
@@ -95,7 +95,7 @@ class Reproduce(CommandTest):
         self.assertIn("table5-exact is a run with other settings (seed: 1 there, 2 here)", other.stderr)
         done = self.good(*table5)
         self.assertRegex(done.stdout, r"theta_0 \(Intercept\) +\S+ +\(\S+\) +-2\.28 ")
-        again = self.good(*table5)  # at once: all three runs are there
+        again = self.good(*table5)  # returns at once, because all three runs are there
         self.assertEqual(again.stdout, done.stdout)
 
     def test_mistakes_get_words_and_their_exit_codes(self):

@@ -1,18 +1,19 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
-"""Same seed, same draws: for any number of threads, any packing of the data, any number of chains. And what a script
-relies on: --quiet, --json, --help, --version."""
+"""The same seed gives the same draws: for any number of threads, plain or gzip data, any number of chains.
+And what scripts rely on: --quiet, --json, --help, --version."""
 import gzip
 import json
 import re
 import unittest
 
-from support import CommandTest
+from support import CommandTest, documented_options
 
 FAMILIES = {
     "logistic": "y ~ x1 + x2",
     "probit": "y ~ x1 + x2",
     "poisson": "y ~ x1 + x2",
     "negative-binomial": "y ~ x1 + x2",
+    "gamma": "y ~ x1 + x2",
     "gaussian": "y ~ x1 + x2",
     "student": "y ~ x1 + x2",
     "gaussian-mean": "y ~ 1",
@@ -27,7 +28,7 @@ METHODS = {
     "mlo": ("--subsample-size", "30"),
     "mlo-adaptive": ("--subsample-size", "10", "--max-subsample-size", "60"),
 }
-# With the proposal that they have by themselves.
+# With their default proposals.
 MORE_METHODS = {
     "austerity": ("--subsample-size", "20"),
     "confidence": ("--estimator", "control-variates", "--subsample-size", "20"),
@@ -53,6 +54,17 @@ class Seeds(CommandTest):
         self.assertEqual(one, two)
         self.assertEqual(one, three)
         self.assertNotEqual(one[0].split(b"\nlp__")[1], one[1].split(b"\nlp__")[1])
+
+    def test_an_audit_does_not_change_the_draws(self):
+        for family in ("logistic", "poisson", "gaussian"):
+            for method in ("exact", "auto"):
+                data, name = self.make_data(family=family, rows=2000), f"{family}-{method}"
+                base = (data, "y ~ x1 + x2", "--family", family, "--method", method, "--seed", "3")
+                plain = self.fitted(name, *base)
+                for audit in (("--audit",), ("--audit", "--audit-every", "2")):
+                    with self.subTest(family=family, method=method, audit=audit):
+                        audited = self.fitted(name + f"-{len(audit)}", *base, *audit)
+                        self.assertEqual(audited, plain)
 
     def every_method_and_proposal(self, family):
         data = self.make_data(family=family)
@@ -80,7 +92,7 @@ class Seeds(CommandTest):
         self.every_method_and_proposal("gaussian")
 
     def test_the_draws_of_the_other_families_do_not_depend_on_the_threads(self):
-        for family in ("probit", "gaussian-mean", "gaussian-precision", "student", "negative-binomial"):
+        for family in ("probit", "gaussian-mean", "gaussian-precision", "student", "negative-binomial", "gamma"):
             data = self.make_data(family=family)
             for method in ("auto", "difference", "full", "mlo"):
                 with self.subTest(family=family, method=method):
@@ -202,7 +214,7 @@ class Scripts(CommandTest):
             self.assertIsInstance(summary["warnings"], list)
 
     def test_one_draw_of_one_chain_is_still_valid_json(self):
-        # Its sd and its R-hat do not exist; JSON has no NaN, which some parsers let pass.
+        # Its sd and R-hat are not defined; JSON has no NaN, although some parsers accept it.
         data = self.make_data()
         result = self.good("fit", data, "y ~ x1", "--chains", "1", "--draws", "1", "--json", "--quiet", "--out", "run")
 
@@ -219,14 +231,14 @@ class Scripts(CommandTest):
 
 class Help(CommandTest):
     options = {
-        "fit": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --scale --missing --method "
+        "fit": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --shape --scale --missing --method "
                 "--subsample-size --max-subsample-size --delta --weights --weights-at --uniform-share --replacement "
                 "--estimator --noise-sd --bound --blocks --shards --bandwidth --thinning --order --audit --audit-every --proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
                 "--threads -o,--out --resume --json -q,--quiet --config --help"),
         "summary": "--json --csv --help",
         "methods": "--help",
-        "simulate": "--rows --coefficients --intercept --correlation --sigma --freedom --size --seed -o,--out --help",
-        "bench-methods": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --scale "
+        "simulate": "--rows --coefficients --intercept --correlation --sigma --freedom --size --shape --seed -o,--out --help",
+        "bench-methods": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --shape --scale "
                           "--missing --methods --seconds --reference-draws --chains --warmup --draws --seed --threads "
                           "-o,--out --json -q,--quiet --help"),
         "demo": "--rows --seed --threads -q,--quiet --help",
@@ -254,6 +266,15 @@ class Help(CommandTest):
         for command, options in self.options.items():
             shown = re.findall(r"(?m)^  ((?:-\w,)?--[\w-]+)", self.good(command, "--help").stdout)
             self.assertEqual({option.replace("-h,", "") for option in shown}, set(options.split()))
+
+    def test_the_help_of_fit_has_every_option_of_the_table(self):
+        options = documented_options()
+        self.assertGreater(len(options), 35)
+        text = self.good("fit", "--help").stdout
+        for option in options:
+            self.assertRegex(text, rf"(?m)^  (-\w,)?--{option}\b")
+        shown = set(re.findall(r"(?m)^  (?:-\w,)?--([\w-]+)", text))
+        self.assertEqual(shown - {"help", "json", "quiet", "config"}, set(options))
 
     def test_help_speaks_only_of_options_that_exist(self):
         known = {option.split(",")[-1] for options in self.options.values() for option in options.split()}

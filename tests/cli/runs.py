@@ -14,7 +14,7 @@ STATISTICS = ["mean", "sd", "mcse_mean", "hpd_2.5", "hpd_97.5", "median", "q5", 
 
 
 class RunDirectory(CommandTest):
-    chains, draws_a_chain = 3, 150
+    chains, draws_per_chain = 3, 150
     fit = ("fit", "data.csv", "y ~ x1 + x2", "--chains", "3", "--warmup", "100", "--draws", "150", "--thin", "2",
            "--seed", "9")
     full = (*fit, "--method", "full")
@@ -40,24 +40,36 @@ class RunDirectory(CommandTest):
                             ("seed", 9)):
             self.assertEqual(options[name], value, name)
 
-    def test_steps_a_draw_that_nobody_asked_for_are_printed_and_recorded(self):
+    def test_steps_per_draw_that_nobody_asked_for_are_printed_and_recorded(self):
         without = self.fit[:self.fit.index("--thin")] + self.fit[self.fit.index("--thin") + 2:]
         for method, thin in (("full", 10), ("exact", 10), ("mlo", 1)):
             with self.subTest(method=method):
                 run = "run-" + method
                 printed = self.good(*without, "--method", method, "--out", run).stdout
-                self.assertEqual("10 steps a draw (--thin)" in printed, thin == 10)
+                self.assertEqual("10 steps per draw (--thin)" in printed, thin == 10)
                 self.assertEqual(self.run_json(run)["options"]["thin"], thin)
                 self.assertEqual(self.draws(run, 1).settings()["thin"], str(thin))
                 self.good(*without, "--thin", str(thin), "--method", method, "--out", run + "-again")
                 self.assertEqual(self.draws_bytes(run, 2), self.draws_bytes(run + "-again", 2))
+
+    def test_the_summary_says_what_a_step_reads(self):
+        data = self.make_data("many.csv", rows=1500)
+        for method, words in (
+                ("full", r"method full \(exact\): acceptance 0\.\d{3}, reads 1500 rows per step \(of 1,500\)\n"),
+                ("exact", r"method exact \(exact\): acceptance \d\.\d{3}, reads [\d.e-]+ rows per step \(of 1,500\)\n"),
+                ("mlo", r"method mlo \(approximate\): acceptance 0\.\d{3}, reads 1000 rows per step \(of 1,500\), "
+                        r"median 1000, noise sd [\d.]+\n")):
+            text = self.good("fit", data, "y ~ x1", "--method", method, "--draws", "50", "--warmup", "50").stdout
+            self.assertRegex(text, words)
+            self.assertNotIn("`", text)
+            self.assertTrue(text.startswith("logistic model of y, 1,500 rows, 2 parameters\n"), text)
 
     def test_the_draws_are_stan_csv(self):
         self.good(*self.full, "--out", "run")
         for chain in range(1, self.chains + 1):
             draws = self.draws("run", chain)
             self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
-            self.assertEqual(len(draws.rows), self.draws_a_chain)
+            self.assertEqual(len(draws.rows), self.draws_per_chain)
             self.assertTrue(all(math.isfinite(cell) for row in draws.rows for cell in row))
             settings = draws.settings()
             for name, value in (("method", "sample (Default)"), ("num_samples", "300"), ("num_warmup", "100"),
@@ -92,7 +104,8 @@ class RunDirectory(CommandTest):
         for k, values in enumerate(parameters.values()):
             self.assertEqual(list(values), STATISTICS)
             pooled = [value for draws in chains for value in draws.column(f"theta.{k + 1}")]
-            # Both sides compute in double precision and add in another order: 1e-10 is far above that.
+            # Both sides compute in double precision but add in different orders: 1e-10 is far above the
+            # rounding.
             self.assertAlmostEqual(values["mean"], statistics.fmean(pooled), delta=1e-10)
             self.assertAlmostEqual(values["sd"], statistics.stdev(pooled), delta=1e-10)
             self.assertAlmostEqual(values["median"], statistics.median(pooled), delta=1e-10)
@@ -121,7 +134,7 @@ class RunDirectory(CommandTest):
         self.assertEqual(self.good("summary", "table").stdout, table)
         as_json = self.good(*self.fit, "--out", "json", "--json").stdout
         self.assertEqual(self.good("summary", "json", "--json").stdout, as_json)
-        # Timings apart, the two runs are one.
+        # Apart from timings, the two runs are the same.
         first, second = (json.loads(self.good("summary", run, "--json").stdout) for run in ("table", "json"))
         del first["seconds"], second["seconds"]
         self.assertEqual(first, second)
@@ -150,7 +163,7 @@ class RunDirectory(CommandTest):
         self.write("data.csv", 'y,"a\nb",c\n' + "".join(f"{k % 2},{(k * 7) % 10},{(k * 3) % 11}\n" for k in range(40)))
         self.good("fit", "data.csv", "y ~ c +\n `a\nb`", "--draws", "20", "--warmup", "20", "--seed", "1",
                   "--chains", "1", "--out", "run")
-        draws = self.draws("run", 1)  # fails if a comment runs over into a line of its own
+        draws = self.draws("run", 1)  # fails if a comment runs over into the next line
         self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
         self.assertEqual(len(draws.rows), 20)
         self.assertEqual(draws.settings()["mlo_formula"], "y ~ c +  `a b`")
@@ -177,10 +190,38 @@ class RunDirectory(CommandTest):
         summary = json.loads(result.stdout)
         self.assertEqual(summary["method"]["name"], "mlo")
         self.assertEqual(summary["method"]["promise"], "approximate")
-        # A step reads its subsample at both ends of the move, or once: never more than 40 of the 200 rows.
+        # A step reads its subsample at one or both ends of the move: never more than 40 of the 200 rows.
         self.assertLessEqual(summary["method"]["rows_per_step"], 40)
         self.assertGreater(summary["method"]["noise_sd"], 0)
         self.assertIn("laplace sd", self.good("summary", "run").stdout)
+
+
+class SimulatedResponses(CommandTest):
+    def test_gamma_has_the_mean_and_the_shape_asked_for(self):
+        # 5 standard errors: one false alarm in a million, if the seed were another.
+        rows, shape, mean = 20_000, 2.5, math.exp(0.4)
+        self.good("simulate", "gamma", "--rows", str(rows), "--intercept", "0.4", "--coefficients", "0", "--shape",
+                  str(shape), "--seed", "7", "--out", "gamma.csv")
+        with open(self.path("gamma.csv"), newline="", encoding="utf-8") as file:
+            y = [float(row["y"]) / mean for row in csv.DictReader(file)]
+        self.assertEqual(len(y), rows)
+        self.assertGreater(min(y), 0)
+        self.assertLess(abs(statistics.fmean(y) - 1), 5 / math.sqrt(shape * rows))
+        # The squared deviation has mean 1 / shape and variance (2 + 6 / shape) / shape^2.
+        squares = statistics.fmean((value - 1) ** 2 for value in y)
+        self.assertLess(abs(squares * shape - 1), 5 * math.sqrt((2 + 6 / shape) / rows))
+
+        fit = ("fit", "gamma.csv", "y ~ 1", "--family", "gamma", "--seed", "3", "--json", "--quiet")
+        estimated = json.loads(self.good(*fit).stdout)
+        self.assertEqual(list(estimated["parameters"]), ["(Intercept)", "shape"])
+        known = json.loads(self.good(*fit, "--shape", str(shape)).stdout)
+        self.assertEqual(list(known["parameters"]), ["(Intercept)"])
+        self.assertEqual((estimated["method"]["name"], known["method"]["name"]), ("full", "exact"))
+        self.assertEqual(known["method"]["bound_violations"], 0)
+        for parameters in (estimated["parameters"], known["parameters"]):
+            for name, truth in (("(Intercept)", 0.4), ("shape", shape)):
+                if name in parameters:
+                    self.assertLess(abs(parameters[name]["mean"] - truth), 5 * parameters[name]["sd"], name)
 
 
 class Resuming(CommandTest):
@@ -201,21 +242,21 @@ class Resuming(CommandTest):
     def test_a_finished_run_is_not_resumed(self):
         self.good("fit", "data.csv", "y ~ x1", "--draws", "20", "--warmup", "20", "--out", "run")
         before = {name: self.read("run", name) for name in self.files("run")}
-        self.refused(2, "--resume: the run in run is finished; show it with: mlo summary run",
+        self.refused(2, "--resume: the run in run is finished; show it with mlo summary run",
                      "--resume", "--out", "run")
         self.assertEqual({name: self.read("run", name) for name in self.files("run")}, before)
 
     def test_a_finished_run_says_so_also_where_its_data_are_gone(self):
         self.good("fit", "data.csv", "y ~ x1", "--draws", "20", "--warmup", "20", "--out", "run")
         os.remove(self.path("data.csv"))
-        self.refused(2, "--resume: the run in run is finished; show it with: mlo summary run",
+        self.refused(2, "--resume: the run in run is finished; show it with mlo summary run",
                      "--resume", "--out", "run")
 
     def test_a_relative_path_of_the_data_is_explained_where_it_leads_nowhere(self):
         self.interrupted(self.start(*self.fit), "warm-up ")
         os.rename(self.path("data.csv"), self.path("moved.csv"))
-        self.refused(3, "data.csv: no such file; the run in run names it so, from the directory in which it was started: "
-                        "resume it there", "--resume", "--out", "run")
+        self.refused(3, "data.csv: no such file here; the name is relative to the directory where the run in run was "
+                        "started: resume it there", "--resume", "--out", "run")
 
     def test_a_directory_without_a_run_is_not_resumed(self):
         self.refused(3, "nosuch: no such run directory", "--resume", "--out", "nosuch")
@@ -245,8 +286,8 @@ class Resuming(CommandTest):
 
     def test_a_run_is_not_resumed_with_other_options(self):
         self.interrupted(self.start(*self.fit), "warm-up ")
-        message = ("--resume: these are not the options of the run in run; leave them out, as all is taken from its "
-                   "run.json: mlo fit --resume --out run")
+        message = ("--resume: these are not the options of the run in run; leave them out, as all of them are in its "
+                   "run.json, and continue it with mlo fit --resume --out run")
         for args in (self.model, ("data.csv", "y ~ x1", *self.options, "--draws", "300"),
                      (*self.model, *self.options, "--draws", "301"),
                      (*self.model, *self.options, "--draws", "300", "--thin", "2")):

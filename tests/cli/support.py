@@ -59,7 +59,7 @@ class Draws:
 
 
 class CommandTest(unittest.TestCase):
-    """Each test has a temporary directory of its own, which is also where the command runs."""
+    """Each test has its own temporary directory, in which the command runs."""
 
     maxDiff = None
 
@@ -153,7 +153,7 @@ class CommandTest(unittest.TestCase):
     def run_json(self, run):
         return json.loads(self.read(run, "run.json"))
 
-    # Data, by the standard library's generator: nothing of the program under test is in them.
+    # Data from the standard library's generator: independent of the program under test.
 
     def make_data(self, name="data.csv", family="logistic", rows=200, seed=11):
         source = random.Random(seed)
@@ -171,10 +171,24 @@ class CommandTest(unittest.TestCase):
                 y, product, floor = 0, source.random(), math.exp(-math.exp(eta))
                 while product > floor:
                     y, product = y + 1, product * source.random()
+            elif family == "gamma":  # shape 2
+                y = f"{math.exp(eta) * source.gammavariate(2, 0.5):.6g}"
             else:
                 y = f"{eta + source.gauss(0, 1):.6f}"
             lines.append(f"{y},{x1:.6f},{x2:.6f}")
         return self.write(name, "\n".join(lines) + "\n")
+
+
+def documented_options():
+    """docs/options.md, which is made of the program's table of options: {name: the methods it is for; None: all}."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "options.md")
+    options = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            row = re.match(r"\| `([\w-]+)` \|.*?(?:\. For ((?:[\w-]+(?:, | and )?)+|all methods except .*))? \|$", line)
+            if row:
+                options[row[1]] = row[2]
+    return options
 
 
 def table_of(text):

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "mlo/registry/fit.hpp"
-#include "mlo/registry/simulate.hpp"
+#include "mlo/fit/fit.hpp"
+#include "mlo/fit/simulate.hpp"
 
 int main() {
   mlo::SimulateOptions data;
@@ -16,7 +16,7 @@ int main() {
   const mlo::FitResult result = mlo::fit(options, mlo::simulate(data));
   for (const auto& p : result.summary.parameters)
     std::printf("%s %.3f (%.3f)\n", p.name.c_str(), p.mean, p.sd);
-  // The true coefficients are 1 and 0.5; 5000 rows put the posterior within 0.2 of them at more than 5 sds.
+  // The true coefficients are 1 and 0.5; with 5000 rows, 0.2 is more than 5 posterior sds.
   const auto& p = result.summary.parameters;
   return std::abs(p[0].mean - 1) < 0.2 && std::abs(p[1].mean - 0.5) < 0.2 ? 0 : 1;
 }

@@ -76,7 +76,7 @@ TEST(ByteSource, TellsTruncatedGzipWhereverItIsCut) {
   const std::string whole = gzip(some_text(1000)) + gzip(some_text(10));
   const std::size_t first = gzip(some_text(1000)).size();
   for (std::size_t length = 2; length<whole.size(); length += length + 40> whole.size() ? 1 : 37) {
-    if (length == first) continue;  // one whole member is a whole file
+    if (length == first) continue;  // a complete first member is a complete file
     EXPECT_EQ(read_all(whole.substr(0, length), 4096, 1000),
               ": the gzip data end too early; the file is truncated")
         << length;

@@ -38,7 +38,7 @@ TEST(CsvErrors, NameAFileThatCannotBeOpened) {
   const std::string directory = std::filesystem::temp_directory_path();
   EXPECT_EQ(open_error(directory), directory + ": is a directory, not a file");
   EXPECT_EQ(open_error(file.path() + "/x"), file.path() + "/x: cannot be read (Not a directory)");
-  // The superuser may open everything, so these are asked for directly.
+  // The superuser may open everything, so these errors are produced directly.
   EXPECT_STREQ(file_error("d.csv", EACCES).what(), "d.csv: permission denied");
   EXPECT_STREQ(file_error("d.csv", EIO).what(), "d.csv: cannot be read (Input/output error)");
 }
@@ -95,13 +95,14 @@ TEST(CsvErrors, TellATextColumnFromABadCell) {
   const std::string advice = "; text columns cannot be used in a formula yet, numbers can";
   EXPECT_EQ(error("age,workclass\n39,State-gov\n50,Private\n", Names{"workclass"}),
             ":2: column \"workclass\" holds text (\"State-gov\")" + advice);
-  // Half of the cells are numbers: a number column with a mistake. One less: a text column.
+  // If half of the cells are numbers, it is a number column with a mistake. With one fewer, it is a text
+  // column.
   EXPECT_EQ(error("x\n1\na\n"), ":3: column \"x\": not a number (\"a\")");
   EXPECT_EQ(error("x\n1\na\nb\n"), ":3: column \"x\" holds text (\"a\")" + advice);
   // Missing cells do not count.
   EXPECT_EQ(error("x\n1\nNA\na\nNA\nnull\n2\n"), ":4: column \"x\": not a number (\"a\")");
   EXPECT_EQ(error("x\n1\nNA\na\nNA\nnull\nb\n"), ":4: column \"x\" holds text (\"a\")" + advice);
-  // A name that is also a number that is not finite.
+  // A text that also reads as a number that is not finite.
   EXPECT_EQ(error("name\nNan\nAnn\nBob\n"), ":3: column \"name\" holds text (\"Ann\")" + advice);
 }
 

@@ -1,6 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Files for the tests of the readers: written to the system's directory for temporary files, removed at the
-// end.
+// Files for the tests of the readers, written to the system's temporary directory and removed at the end.
 #pragma once
 
 #include <unistd.h>

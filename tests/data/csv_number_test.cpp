@@ -14,8 +14,8 @@
 namespace mlo::csv {
 namespace {
 
-// Either the fast way declines, or it gives the bits and the end that std::from_chars gives.
-// Returns whether it took the number.
+// Either the fast path declines, or it gives the same bits and the same end as std::from_chars. Returns
+// whether it took the number.
 bool agrees(const std::string& number) {
   const std::string text = number + "," + std::string(16, '7');  // what follows must not matter
   double fast = -1;
@@ -103,7 +103,7 @@ TEST(CsvNumber, ReadsBackEveryDoubleWrittenWithSeventeenDigits) {
   }
 }
 
-// Halfway between two doubles, and a hair beside it: the cases where a wrong rounding would show.
+// Halfway between two doubles, and just beside it: the cases where wrong rounding would show.
 TEST(CsvNumber, RoundsTiesToEven) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 100000; ++i) {

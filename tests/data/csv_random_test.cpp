@@ -1,7 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // The reader against files nobody would write by hand: random well-formed ones, compared with a parser that
-// reads one character after the other, and broken ones, where it must give a rectangular table or a
-// DataError.
+// reads one character at a time, and broken ones, for which it must give a rectangular table or a DataError.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ struct Record {
   std::vector<std::string> cells;
 };
 
-// All records of a well-formed text, with comma and quotes: one state machine, one character a step.
+// All records of a well-formed text, with comma and quotes: one state machine, one character at a time.
 std::vector<Record> reference_records(const std::string& text) {
   std::vector<Record> records;
   Record record{1, {""}};
@@ -167,10 +166,10 @@ TEST(CsvRandom, AgreesWithACharacterByCharacterParserForEveryBufferSize) {
     ASSERT_EQ(outcome.header, records[0].cells) << text;
     ASSERT_EQ(outcome.table.rows, records.size() - 1) << text;
     for (std::size_t i = 0; i + 1 < records.size(); ++i) {
-      ASSERT_EQ(outcome.table.line_of(i), records[i + 1].line) << text;
+      ASSERT_EQ(outcome.table.source.number(i), records[i + 1].line) << text;
       for (std::size_t k = 0; k < indices.size(); ++k) {
         const double expected = reference_value(records[i + 1].cells[indices[k]]);
-        const double value = outcome.table.columns[k].values[i];
+        const double value = outcome.table.columns[k].numbers()[i];
         ASSERT_TRUE(std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(expected) ||
                     (std::isnan(value) && std::isnan(expected)))
             << value << " for " << expected << " in " << text;
@@ -226,8 +225,8 @@ bool read_hostile(const TemporaryFile& file, std::size_t buffer, Outcome& outcom
     return false;
   }
   for (const Column& column : outcome.table.columns) {
-    EXPECT_EQ(column.values.size(), outcome.table.rows);
-    for (const double value : column.values) EXPECT_FALSE(std::isinf(value));
+    EXPECT_EQ(column.size(), outcome.table.rows);
+    for (const double value : column.numbers()) EXPECT_FALSE(std::isinf(value));
   }
   return true;
 }
@@ -247,10 +246,10 @@ TEST(CsvRandom, GivesATableOrADataErrorForDamagedTextTheSameForEveryBufferSize) 
     ASSERT_EQ(whole.error, pieces.error) << text;
     ASSERT_EQ(whole.header, pieces.header) << text;
     ASSERT_EQ(whole.table.rows, pieces.table.rows) << text;
-    ASSERT_EQ(whole.table.line_shifts, pieces.table.line_shifts) << text;
+    ASSERT_EQ(whole.table.source.shifts, pieces.table.source.shifts) << text;
     ASSERT_EQ(whole.fingerprint, pieces.fingerprint) << text;
   }
-  EXPECT_GT(read, 400);  // or the files were damaged too much, or too little, to test anything
+  EXPECT_GT(read, 400);  // otherwise the files were damaged too much, or too little, to test anything
   EXPECT_GT(refused, 400);
 }
 

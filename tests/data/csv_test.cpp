@@ -20,7 +20,7 @@ using Values = std::vector<double>;
 // The values of the only or the named column, or a failure with the error.
 Values column(const Outcome& outcome, std::size_t index = 0) {
   EXPECT_EQ(outcome.error, "");
-  return index < outcome.table.columns.size() ? outcome.table.columns[index].values : Values();
+  return index < outcome.table.columns.size() ? outcome.table.columns[index].numbers() : Values();
 }
 
 Names header_of(std::string_view text) { return read_csv(text, Names()).header; }
@@ -31,13 +31,13 @@ TEST(CsvReader, ReadsTheWantedColumnsInTheOrderAskedFor) {
   EXPECT_EQ(reader.header(), (Names{"a", "b", "c"}));
   const Names wanted{"c", "a"};
   const Table table = reader.read(wanted);
-  EXPECT_EQ(table.file, file.path());
+  EXPECT_EQ(table.source.name, file.path());
   EXPECT_EQ(table.rows, 2U);
   ASSERT_EQ(table.columns.size(), 2U);
   EXPECT_EQ(table.columns[0].name, "c");
-  EXPECT_EQ(table.columns[0].values, (Values{3, 6}));
+  EXPECT_EQ(table.columns[0].numbers(), (Values{3, 6}));
   EXPECT_EQ(table.columns[1].name, "a");
-  EXPECT_EQ(table.columns[1].values, (Values{1, 4}));
+  EXPECT_EQ(table.columns[1].numbers(), (Values{1, 4}));
 }
 
 TEST(CsvReader, CountsTheRowsWhenNoColumnIsWanted) {
@@ -103,24 +103,24 @@ TEST(CsvReader, ReadsMissingCellsAsNaN) {
 TEST(CsvReader, KnowsTheLineOfEveryRow) {
   const Table table = read_csv("\nx,t\n1,a\n\n\n2,\"b\nc\nd\"\n3,e\n\r\n4,f\n\n", Names{"x"}).table;
   ASSERT_EQ(table.rows, 4U);
-  EXPECT_EQ(table.line_of(0), 3U);
-  EXPECT_EQ(table.line_of(1), 6U);
-  EXPECT_EQ(table.line_of(2), 9U);
-  EXPECT_EQ(table.line_of(3), 11U);
-  EXPECT_EQ(table.line_shifts.size(), 4U);
-  EXPECT_TRUE(read_csv("x\n1\n2\n").table.line_shifts.empty());
+  EXPECT_EQ(table.source.number(0), 3U);
+  EXPECT_EQ(table.source.number(1), 6U);
+  EXPECT_EQ(table.source.number(2), 9U);
+  EXPECT_EQ(table.source.number(3), 11U);
+  EXPECT_EQ(table.source.shifts.size(), 4U);
+  EXPECT_TRUE(read_csv("x\n1\n2\n").table.source.shifts.empty());
 }
 
 TEST(CsvReader, KeepsManyRowsInOrder) {
-  // More rows than a tile holds and than a first reservation foresees, in buffers that hold a few lines.
+  // More rows than a tile holds and than are reserved at first, in buffers that hold a few lines.
   std::string text = "i,square\n";
   constexpr std::size_t rows = 20000;
   for (std::size_t i = 0; i < rows; ++i) text += std::to_string(i) + "," + std::to_string(i * i) + "\n";
   const Table table = read_csv(text, std::nullopt, 100).table;
   ASSERT_EQ(table.rows, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    ASSERT_EQ(table.columns[0].values[i], static_cast<double>(i));
-    ASSERT_EQ(table.columns[1].values[i], static_cast<double>(i * i));
+    ASSERT_EQ(table.columns[0].numbers()[i], static_cast<double>(i));
+    ASSERT_EQ(table.columns[1].numbers()[i], static_cast<double>(i * i));
   }
 }
 
@@ -202,7 +202,7 @@ TEST(CsvReader, ReadsAPipe) {
     ::close(ends[0]);
     ASSERT_EQ(table.rows, 50000U);
     for (std::size_t i = 0; i < table.rows; ++i)
-      ASSERT_EQ(table.columns[0].values[i], static_cast<double>(i));
+      ASSERT_EQ(table.columns[0].numbers()[i], static_cast<double>(i));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../src/data/design_scale.hpp"
 #include "mlo/base/errors.hpp"
 
 namespace mlo {
@@ -21,8 +22,8 @@ constexpr double na = std::numeric_limits<double>::quiet_NaN();
 
 Table table_of(std::vector<Column> columns) {
   Table table;
-  table.file = "data.csv";
-  table.rows = columns.empty() ? 0 : columns[0].values.size();
+  table.source = {.name = "data.csv", .unit = Source::Unit::line};
+  table.rows = columns.empty() ? 0 : columns[0].size();
   table.columns = std::move(columns);
   return table;
 }
@@ -43,17 +44,17 @@ std::string message(const std::string& formula, const Table& table, const Design
   return "no error";
 }
 
-// y, x1 = 40 + 7 z, x2 in 0..9, t > 0; more than one block of rows and a part of one.
+// y, x1 = 40 + 7 z, x2 in 0..9, t > 0; more than one block of rows, the last one incomplete.
 Table random_table(std::size_t rows = 3001) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   std::uniform_int_distribution<int> digit(0, 9);
   std::vector<Column> columns = {{"y", {}}, {"x1", {}}, {"x2", {}}, {"t", {}}};
   for (std::size_t i = 0; i < rows; ++i) {
-    columns[0].values.push_back(normal(random));
-    columns[1].values.push_back(40 + 7 * normal(random));
-    columns[2].values.push_back(digit(random));
-    columns[3].values.push_back(std::exp(normal(random)));
+    columns[0].numbers().push_back(normal(random));
+    columns[1].numbers().push_back(40 + 7 * normal(random));
+    columns[2].numbers().push_back(digit(random));
+    columns[3].numbers().push_back(std::exp(normal(random)));
   }
   return table_of(std::move(columns));
 }
@@ -86,15 +87,15 @@ Values column(const Design& design, std::size_t j) {
   return values;
 }
 
-// The user's columns of "y ~ x1 + x2 + log(t) + x1:x2 + (x2 > 4)", computed directly, before --scale.
+// The user's columns of "y ~ x1 + x2 + log(t) + x1:x2 + (x2 > 4)", computed directly, before `scale`.
 std::vector<Values> direct_columns(const Table& table) {
   std::vector<Values> columns(5);
   for (std::size_t i = 0; i < table.rows; ++i) {
-    const double x1 = table.columns[1].values[i];
-    const double x2 = table.columns[2].values[i];
+    const double x1 = table.columns[1].numbers()[i];
+    const double x2 = table.columns[2].numbers()[i];
     columns[0].push_back(x1);
     columns[1].push_back(x2);
-    columns[2].push_back(std::log(table.columns[3].values[i]));
+    columns[2].push_back(std::log(table.columns[3].numbers()[i]));
     columns[3].push_back(x2 > 4 ? 1 : 0);
     columns[4].push_back(x1 * x2);
   }
@@ -103,7 +104,7 @@ std::vector<Values> direct_columns(const Table& table) {
 const std::string terms = "x1 + x2 + log(t) + x1:x2 + (x2 > 4)";
 
 // Checks centre, scale and sd against the spread of the user's columns, and the working columns against the
-// users'. 1e-12: the rounding of a few thousand additions and of one subtraction of a mean six times the sd.
+// user's. 1e-12: the rounding of a few thousand additions and of one subtraction of a mean six times the sd.
 void expect_design(const Design& design, const std::vector<Values>& user) {
   const std::size_t first = design.intercept ? 1 : 0;
   ASSERT_EQ(design.dim, user.size() + first);
@@ -137,13 +138,13 @@ TEST(Design, HoldsTheFormulaRowByRow) {
   const Table table = random_table();
   const Design design = build("y ~ " + terms, table);
   EXPECT_EQ(design.names, (Strings{"(Intercept)", "x1", "x2", "log(t)", "x2 > 4", "x1:x2"}));
-  EXPECT_EQ(design.file, "data.csv");
+  EXPECT_EQ(design.source.name, "data.csv");
   EXPECT_EQ(design.response, "y");
   EXPECT_TRUE(design.intercept);
   EXPECT_EQ(design.rows, table.rows);
   EXPECT_EQ(design.rows_in_file, table.rows);
   EXPECT_EQ(design.dropped, 0U);
-  EXPECT_EQ(responses(design), table.columns[0].values);
+  EXPECT_EQ(responses(design), table.columns[0].numbers());
   EXPECT_FALSE(design.has_offset);
   EXPECT_EQ(column(design, 0), Values(table.rows, 1.0));
   EXPECT_EQ(design.centre[0], 0);
@@ -209,8 +210,8 @@ TEST(Design, ScalesNeitherResponseNorOffset) {
   ASSERT_TRUE(design.has_offset);
   ASSERT_EQ(design.rows, table.rows);
   for (std::size_t i = 0; i < table.rows; ++i) {
-    ASSERT_EQ(design.y(i), table.columns[0].values[i] > 0 ? 1 : 0);
-    ASSERT_EQ(design.offset(i), std::log(table.columns[3].values[i]) + 2 * table.columns[2].values[i]);
+    ASSERT_EQ(design.y(i), table.columns[0].numbers()[i] > 0 ? 1 : 0);
+    ASSERT_EQ(design.offset(i), std::log(table.columns[3].numbers()[i]) + 2 * table.columns[2].numbers()[i]);
   }
 }
 
@@ -235,11 +236,11 @@ TEST(Design, KeepsSdsOfColumnsFarFromZero) {
 
 TEST(Design, DropsRowsWithAMissingCellInAColumnItUses) {
   Table table = random_table();
-  table.columns[0].values[0] = na;
-  table.columns[1].values[1] = na;
-  table.columns[2].values[1500] = na;
-  for (std::size_t i = 1024; i < 2048; ++i) table.columns[1].values[i] = na;  // a whole block
-  table.columns[3].values[7] = na;                                            // not used
+  table.columns[0].numbers()[0] = na;
+  table.columns[1].numbers()[1] = na;
+  table.columns[2].numbers()[1500] = na;
+  for (std::size_t i = 1024; i < 2048; ++i) table.columns[1].numbers()[i] = na;  // a whole block
+  table.columns[3].numbers()[7] = na;                                            // not used
   const Design design = build("y ~ x1 + x2", table);
   EXPECT_EQ(design.rows_in_file, 3001U);
   EXPECT_EQ(design.dropped, 1026U);
@@ -248,38 +249,38 @@ TEST(Design, DropsRowsWithAMissingCellInAColumnItUses) {
   Values y;
   for (std::size_t i = 0; i < table.rows; ++i) {
     if (i < 2 || (i >= 1024 && i < 2048)) continue;
-    y.push_back(table.columns[0].values[i]);
-    user[0].push_back(table.columns[1].values[i]);
-    user[1].push_back(table.columns[2].values[i]);
+    y.push_back(table.columns[0].numbers()[i]);
+    user[0].push_back(table.columns[1].numbers()[i]);
+    user[1].push_back(table.columns[2].numbers()[i]);
   }
   EXPECT_EQ(responses(design), y);
   // Lines of the file: the header, then every row, kept or not.
-  EXPECT_EQ(design.line_of(0), 4U);
-  EXPECT_EQ(design.line_of(1021), 1025U);
-  EXPECT_EQ(design.line_of(1022), 2050U);
+  EXPECT_EQ(design.place(0), "data.csv:4");
+  EXPECT_EQ(design.place(1021), "data.csv:1025");
+  EXPECT_EQ(design.place(1022), "data.csv:2050");
   expect_design(design, user);
 }
 
 TEST(Design, DropsTheOffsetsOfDroppedRowsToo) {
   Table table = random_table(10);
-  table.columns[1].values[3] = na;
+  table.columns[1].numbers()[3] = na;
   const Design design = build("y ~ x1 + offset(t)", table);
-  Values expected = table.columns[3].values;
+  Values expected = table.columns[3].numbers();
   expected.erase(expected.begin() + 3);
   EXPECT_EQ(offsets(design), expected);
 }
 
 TEST(DesignMessage, NamesLineAndColumnOfTheFirstMissingCell) {
   Table table = random_table();
-  table.columns[2].values[2500] = na;
-  table.columns[1].values[2600] = na;
+  table.columns[2].numbers()[2500] = na;
+  table.columns[1].numbers()[2600] = na;
   EXPECT_EQ(message<DataError>("y ~ x1 + x2", table, {.missing = Missing::error}),
-            "data.csv:2502: column \"x2\": the cell is empty or NA (--missing error)");
-  table.line_shifts = {{5, 1}, {2000, 4}, {2501, 9}};
+            "data.csv:2502: column \"x2\": the cell is empty or NA (`missing error`)");
+  table.source.shifts = {{5, 1}, {2000, 4}, {2501, 9}};
   EXPECT_EQ(message<DataError>("y ~ x1 + x2", table, {.missing = Missing::error}),
-            "data.csv:2506: column \"x2\": the cell is empty or NA (--missing error)");
+            "data.csv:2506: column \"x2\": the cell is empty or NA (`missing error`)");
   EXPECT_EQ(message<DataError>("y ~ x1", table, {.missing = Missing::error}),
-            "data.csv:2611: column \"x1\": the cell is empty or NA (--missing error)");
+            "data.csv:2611: column \"x1\": the cell is empty or NA (`missing error`)");
 }
 
 TEST(DesignMessage, NamesTheColumnMissingMostOftenWhenNoRowIsComplete) {
@@ -291,10 +292,10 @@ TEST(DesignMessage, NamesTheColumnMissingMostOftenWhenNoRowIsComplete) {
 
 TEST(DesignMessage, NamesLineAndInputsOfAValueThatIsNotFinite) {
   Table table = random_table();
-  table.columns[3].values[2] = na;  // dropped rows keep their place in the file
-  table.columns[3].values[1999] = -1.5;
-  table.columns[3].values[1998] = 0;
-  table.columns[2].values[1998] = 3;
+  table.columns[3].numbers()[2] = na;  // dropped rows keep their place in the file
+  table.columns[3].numbers()[1999] = -1.5;
+  table.columns[3].numbers()[1998] = 0;
+  table.columns[2].numbers()[1998] = 3;
   EXPECT_EQ(message<DataError>("y ~ log(t)", table), "data.csv:2000: log(t) is -inf (t = 0)");
   EXPECT_EQ(message<DataError>("y ~ sqrt(t)", table), "data.csv:2001: sqrt(t) is nan (t = -1.5)");
   EXPECT_EQ(message<DataError>("y ~ x1:I(x2/t + t)", table),
@@ -304,8 +305,26 @@ TEST(DesignMessage, NamesLineAndInputsOfAValueThatIsNotFinite) {
             "data.csv:2000: offset(log(t)) is -inf (t = 0)");
   EXPECT_EQ(message<DataError>("y ~ I(log(t) > -1e6)", table),
             "data.csv:2001: I(log(t) > -1e+06) is nan (t = -1.5)");
-  table.line_shifts = {{1000, 7}};
+  table.source.shifts = {{1000, 7}};
   EXPECT_EQ(message<DataError>("y ~ log(t)", table), "data.csv:2007: log(t) is -inf (t = 0)");
+}
+
+TEST(DesignMessage, RefusesMoreRowsThanRowNumbersCanTellApart) {
+  // Building such a design would take 64 GB, so ask the check alone.
+  Design design;
+  design.source.name = "data.csv";
+  design.rows = 4'294'967'295;
+  EXPECT_NO_THROW(check_rows(design));
+  ++design.rows;
+  try {
+    check_rows(design);
+    ADD_FAILURE();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "data.csv: has more than 4,294,967,295 complete rows, the most that one fit can use; fit a part of "
+        "them");
+  }
 }
 
 TEST(DesignMessage, NamesAProductOrASumOfOffsetsThatOverflows) {
@@ -347,7 +366,7 @@ TEST(DesignMessage, RefusesColumnsThatEqualOthersOrMultiplesOfThem) {
   Table table = random_table();
   const auto add = [&](const std::string& name, auto f) {
     Column column{name, {}};
-    for (const double x : table.columns[1].values) column.values.push_back(f(x));
+    for (const double x : table.columns[1].numbers()) column.numbers().push_back(f(x));
     table.columns.push_back(column);
   };
   add("same", [](double x) { return x; });

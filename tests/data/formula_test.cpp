@@ -27,7 +27,7 @@ Strings names(const std::string& formula, const Strings& columns = all) {
   return result;
 }
 
-// The response goes through the same parser as everything else and is kept as it was read.
+// The response goes through the same parser as everything else, and its tree is kept.
 Expression parse(const std::string& arithmetic) { return parse_formula(arithmetic + " ~ 1", all).response; }
 
 std::string message(const std::string& formula, const Strings& columns = all) {
@@ -39,7 +39,7 @@ std::string message(const std::string& formula, const Strings& columns = all) {
   return "no error";
 }
 
-// Fully parenthesised, to see how a text was read.
+// Fully parenthesised, to show how a text was parsed.
 std::string shape(const Expression& e) {
   switch (e.kind) {
     case Kind::number:
@@ -192,7 +192,7 @@ TEST(Formula, ListsTheColumnsItNeedsOnceInOrderOfAppearance) {
   const auto columns = [](const std::string& text) { return parse_formula(text, all).columns(); };
   EXPECT_EQ(columns("I(y > a) ~ b:c + x + offset(log(e)) + a"), (Strings{"y", "a", "b", "c", "x", "e"}));
   EXPECT_EQ(columns("y ~ offset(e) + x"), (Strings{"y", "e", "x"}));
-  EXPECT_EQ(columns("y ~ a + x - a"), (Strings{"y", "x"}));  // what was taken away is not read
+  EXPECT_EQ(columns("y ~ a + x - a"), (Strings{"y", "x"}));  // a column that was removed is not read
   EXPECT_EQ(columns("y ~ `my column`"), (Strings{"y", "my column"}));
   EXPECT_EQ(parse_formula("b ~ . - y", Strings{"c", "b", "y", "a"}).columns(), (Strings{"b", "c", "a"}));
 }
@@ -484,8 +484,7 @@ TEST(FormulaMessage, SuggestsTheNearestColumn) {
             "formula: no column \"mycolumn\" in the data; did you mean \"my column\"?");
   EXPECT_EQ(message("y ~ . - slope"),
             "formula: no column \"slope\" in the data; its columns are \"y\", \"a\", \"b\", \"c\", \"d\", "
-            "\"x\", \"x1\", "
-            "\"x2\", \"e\", \"my column\", ... (11 in all)");
+            "\"x\", \"x1\", \"x2\", \"e\", \"my column\", ... (11 in all)");
   EXPECT_EQ(message("y ~ x3", {"y", "x1"}),
             "formula: no column \"x3\" in the data; its columns are \"y\", \"x1\"");
 }
@@ -682,7 +681,7 @@ TEST(FormulaParser, AnswersGarbageWithAUsageErrorOnly) {
     }
   }
   EXPECT_GT(read,
-            1000);  // some of it is a formula, so that the readers behind the parser are reached as well
+            1000);  // enough are valid formulas, so that the code after the parser is reached as well
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Chains whose law is known, for the tests of the diagnostics.
+// Chains whose distribution is known, for the tests of the diagnostics.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,8 @@ inline std::vector<double> pool(const Chains& chains) {
   return all;
 }
 
-// Standard normal by Box-Muller on a generator the standard defines to the bit: the same on every system.
+// Standard normal by Box-Muller, on a generator that the C++ standard defines to the bit: the same on every
+// system.
 class Normal {
  public:
   explicit Normal(std::uint64_t seed) : bits_(seed) {}
@@ -46,7 +47,7 @@ struct Ar1 {
   std::uint64_t seed = 1;
 };
 
-// Stationary, with standard normal marginal law and autocorrelation coefficient^lag.
+// Stationary, with standard normal marginals and autocorrelation coefficient^lag.
 inline Chains ar1(const Ar1& law) {
   Normal normal(law.seed);
   Chains chains(law.chains, std::vector<double>(law.draws));

@@ -26,7 +26,7 @@ struct Case {
   Chains chains;
 };
 
-// Odd and even lengths, halves of odd and of prime length (503), from the shortest that has an ESS.
+// Odd and even lengths, halves of odd and of prime length (503), starting with the shortest that has an ESS.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const std::size_t draws : {6, 7, 11, 12, 13, 50, 101, 1006}) {
@@ -134,7 +134,7 @@ TEST(Convergence, RhatOfWellMixedChainsIsNearOne) {
 TEST(Convergence, RhatSeesAChainInAnotherPlace) {
   const Chains chains = map(ar1({.coefficient = 0.3}), [](double x, double c) { return c == 3 ? x + 2 : x; });
   EXPECT_GT(rhat(view(chains)), 1.1);
-  EXPECT_LT(ess_bulk(view(chains)), 40);  // four places, however many draws
+  EXPECT_LT(ess_bulk(view(chains)), 40);  // chains in four places, however many draws
 }
 
 TEST(Convergence, RhatSeesADriftWithinEveryChain) {
@@ -167,7 +167,7 @@ TEST(Convergence, ALargeOffsetDoesNotCostPrecision) {
   const Chains chains =
       map(ar1({.coefficient = 0.6}), [](double x, double) { return std::round(x * 1024) / 1024; });
   const Chains moved = map(chains, [](double x, double) { return x + 1e9; });
-  // The means of halves, near 1e9, round by 1e-7; between them is a variance near 1e-3.
+  // The means of halves, near 1e9, have rounding errors of 1e-7; the variance between them is near 1e-3.
   EXPECT_NEAR(ess_mean(view(moved)) / ess_mean(view(chains)), 1, 1e-5);
   EXPECT_NEAR(mcse_mean(view(moved)) / mcse_mean(view(chains)), 1, 1e-5);
 }
@@ -223,7 +223,7 @@ TEST(Convergence, IsNanWhereSquaresOverflow) {
   const Chains chains = map(ar1({.draws = 101}), [](double x, double) { return x * 1e300; });
   EXPECT_TRUE(std::isnan(ess_mean(view(chains))));
   EXPECT_TRUE(std::isnan(mcse_sd(view(chains))));
-  EXPECT_FALSE(std::isnan(ess_bulk(view(chains))));  // ranks do not mind
+  EXPECT_FALSE(std::isnan(ess_bulk(view(chains))));  // ranks are not affected
 }
 
 TEST(Convergence, IsNanWhereSquaresUnderflow) {

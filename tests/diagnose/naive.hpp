@@ -1,7 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The diagnostics as their definitions read, in O(S^2), sharing nothing with the library: ranks by counting,
-// autocovariances by their sums, the normal quantile by bisection.
-// Vehtari et al. 2021, in the conventions of R's package `posterior`.
+// The diagnostics straight from their definitions, in O(S^2), sharing no code with the library: ranks by
+// counting, autocovariances by their sums, the normal quantile by bisection. Vehtari et al. 2021, in the
+// conventions of R's package `posterior`.
 #pragma once
 
 #include <algorithm>
@@ -132,7 +132,7 @@ inline double ess_of(const Chains& chains) {
     rho[lag] = 1 - (within - mean(covariances)) / pooled;
   }
 
-  // Initial positive sequence: the pairs below the first that is not positive, or that has too few lags after
+  // Initial positive sequence: the pairs before the first one that is not positive or has too few lags after
   // it.
   std::vector<double> pairs;
   std::size_t k = 0;

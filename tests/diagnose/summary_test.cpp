@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "diagnose/chains.hpp"
@@ -90,7 +92,8 @@ TEST(Hpd, OfASymmetricLawIsCentral) {
   for (std::size_t i = 0; i < grid; ++i)
     sorted[i] = std::log(grid_probability(i) / (1 - grid_probability(i)));
   const Interval interval = hpd(sorted, 0.95);
-  const double end = std::log(0.975 / 0.025);  // of the logistic law, whose density there is 0.975 x 0.025
+  const double end =
+      std::log(0.975 / 0.025);  // of the logistic distribution, whose density there is 0.975 x 0.025
   EXPECT_NEAR(interval.low, -end, 1 / (0.975 * 0.025 * grid));
   EXPECT_NEAR(interval.high, end, 1 / (0.975 * 0.025 * grid));
 }
@@ -119,6 +122,37 @@ TEST(Summary, AgreesWithEachFigureOnItsOwn) {
     EXPECT_EQ(summary.ess_bulk, ess_bulk(view(draws)));
     EXPECT_EQ(summary.ess_tail, ess_tail(view(draws)));
     EXPECT_EQ(summary.rhat, rhat(view(draws)));
+  }
+}
+
+// What is left of chains is enough for a summary: a parameter is every dim-th number of their draws.
+TEST(Summary, OfChainsUsesAsManyDrawsOfEachAsTheShortestHas) {
+  const Chains first = ar1({.coefficient = 0.5, .chains = 2, .draws = 60, .seed = 1}),
+               second = ar1({.coefficient = 0.5, .chains = 2, .draws = 60, .seed = 2});
+  std::vector<ChainDraws> chains(2);
+  for (std::size_t c = 0; c < 2; ++c) {
+    chains[c].dim = 2;
+    chains[c].log_posteriors.resize(c == 0 ? 60 : 50);
+    for (std::size_t k = 0; k < chains[c].size(); ++k) {
+      chains[c].draws.push_back(first[c][k]);
+      chains[c].draws.push_back(second[c][k]);
+    }
+  }
+  const auto cut = [](Chains draws) {
+    for (auto& chain : draws) chain.resize(50);
+    return draws;
+  };
+  const Chains short_first = cut(first), short_second = cut(second);
+  const std::vector<ParameterSummary> all = summarise(std::vector<std::string>{"a", "b"}, chains);
+  ASSERT_EQ(all.size(), 2U);
+  for (const auto& [found, alone] : {std::pair(all[0], summarise("a", view(short_first))),
+                                     std::pair(all[1], summarise("b", view(short_second)))}) {
+    EXPECT_EQ(found.name, alone.name);
+    EXPECT_EQ(found.mean, alone.mean);
+    EXPECT_EQ(found.sd, alone.sd);
+    EXPECT_EQ(found.hpd_low, alone.hpd_low);
+    EXPECT_EQ(found.ess_bulk, alone.ess_bulk);
+    EXPECT_EQ(found.rhat, alone.rhat);
   }
 }
 

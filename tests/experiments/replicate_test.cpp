@@ -6,12 +6,13 @@
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "experiments/command_line.hpp"
 #include "experiments/fits.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
-#include "mlo/registry/fit.hpp"
+#include "mlo/fit/fit.hpp"
 
 namespace mlo::experiments {
 namespace {
@@ -41,7 +42,7 @@ class Replicate : public testing::Test {
     settings_.out = folder_ / name;
     return settings_.out + "/small.csv";
   }
-  // The file of a run that nothing disturbed.
+  // The file of a run that was not disturbed.
   std::string undisturbed() {
     const std::string file = in("undisturbed");
     static_cast<void>(replicate(experiment_, settings_, {}));
@@ -144,7 +145,7 @@ TEST_F(Replicate, ANumberIsThatOfAFitWithItsSeeds) {
     EXPECT_EQ(found.estimates("mlo")[b], fit(options, table).summary.parameters[0].mean);
     // The conjugate posterior: precision n + 1/9, mean sum y / (n + 1/9). Independent draws of exact: 200.
     double sum = 0;
-    for (const double y : table.columns[0].values) sum += y;
+    for (const double y : table.columns[0].numbers()) sum += y;
     const double precision = 50 + 1.0 / 9;
     EXPECT_LT(std::abs(found.estimates("exact")[b] - sum / precision), 5 / std::sqrt(200 * precision));
   }
@@ -152,6 +153,29 @@ TEST_F(Replicate, ANumberIsThatOfAFitWithItsSeeds) {
   EXPECT_NE(seed_of(1, "small", 0, "mlo"), seed_of(1, "small", 0, "exact"));
   EXPECT_NE(seed_of(1, "small", 0, "mlo"), seed_of(1, "other", 0, "mlo"));
   EXPECT_NE(seed_of(1, "small", 0, "mlo"), seed_of(2, "small", 0, "mlo"));
+}
+
+TEST(Settings, AreNamedWithoutTheCommandsDashes) {
+  const auto refused = [](const std::function<void(Settings&)>& change) {
+    Settings settings;
+    change(settings);
+    try {
+      check(settings);
+    } catch (const UsageError& e) {
+      return std::string(e.what());
+    }
+    return std::string("not refused");
+  };
+  EXPECT_EQ(refused([](Settings&) {}), "not refused");
+  EXPECT_EQ(refused([](Settings& s) { s.reps = 1; }), "`reps` must be between 2 and 1000000 (got 1)");
+  EXPECT_EQ(refused([](Settings& s) { s.threads = 1025; }),
+            "`threads` must be between 0 and 1024 (got 1025)");
+  EXPECT_EQ(refused([](Settings& s) { s.proposal_scale_mean = 0; }),
+            "`proposal-scale-mean` must be positive and finite (got 0)");
+  EXPECT_EQ(refused([](Settings& s) { s.delta_covertype = 1; }),
+            "`delta-covertype` must be between 0 and 1, exclusive (got 1)");
+  EXPECT_EQ(refused([](Settings& s) { s.start = "here"; }),
+            "`start` must be one of laplace, mode (got \"here\")");
 }
 
 TEST(CommandLine, SaysWhatDiffersFromTheDefaults) {
@@ -166,10 +190,12 @@ TEST(CommandLine, SaysWhatDiffersFromTheDefaults) {
   fit.subsample_size = 10;
   fit.chains = 1;
   EXPECT_EQ(command_line(fit),
-            "mlo fit \"my data.csv\" \"y ~ x1\" --method mlo --prior \"normal(0, 3)\" --prior-for x1 flat "
+            "mlo fit \"my data.csv\" \"y ~ x1\" --prior \"normal(0, 3)\" --prior-for x1 flat --method mlo "
             "--subsample-size 10 --weights-at -2 --chains 1");
   EXPECT_EQ(command_line(
-                SimulateOptions{.family = "gaussian", .rows = 9, .coefficients = {1, -0.5}, .sigma = 2}, "7"),
+                SimulateOptions{
+                    .family = "gaussian", .rows = 9, .coefficients = {1, -0.5}, .numbers = {{"sigma", 2}}},
+                "7"),
             "mlo simulate gaussian --rows 9 --coefficients 1,-0.5 --sigma 2 --seed 7 --out data.csv");
 }
 

@@ -50,7 +50,7 @@ TEST(Result, CsvHasOneLineANumber) {
 
 TEST(Result, ThePageIsWellFormedAndAsksForNothing) {
   std::string page = as_html({small(), small()});
-  // HTML's own liberties: its first line, and <meta> without an end.
+  // Where HTML is not XML: its first line, and <meta> without an end tag.
   page.erase(0, page.find('\n') + 1);
   for (std::size_t at = 0; (at = page.find("<meta ", at)) != std::string::npos;)
     page.erase(at, page.find('>', at) + 1 - at);

@@ -24,19 +24,16 @@ using testing::integrate;
 using testing::Quadrature;
 using testing::small_glm;
 
-static_assert(Kernel<BlockKernel<Glm<Logistic>, LaplaceProposal>>);
+static_assert(Kernel<BlockKernel<Glm, LaplaceProposal>> &&
+              BlockKernel<Glm, LaplaceProposal>::promise() == Promise::approximate);
 
 template <class M>
-struct Prepared {
-  const M& model;
-  ThreadPool pool{1};
-  Mode mode = find_mode(model, pool);
-  Laplace fit{mode.theta, mode.information};
-
-  explicit Prepared(const M& m) : model(m) {}
+struct Prepared : testing::Fitted<M> {
+  explicit Prepared(const M& m) : testing::Fitted<M>(m) {}
   template <class P>
   auto kernel(P proposal, BlockOptions options) const {
-    return BlockKernel(model, mode.evaluated_at, mode.likelihood, std::move(proposal), options);
+    return BlockKernel(this->model, this->mode.evaluated_at, this->mode.likelihood, std::move(proposal),
+                       options);
   }
 };
 
@@ -47,9 +44,8 @@ Eigen::MatrixXd walk(const Laplace& fit) {
              Eigen::MatrixXd(Eigen::MatrixXd::Identity(p, p)));
 }
 
-template <class F>
-void expect_posterior(double (*draw)(Stream&, double), std::size_t rows) {
-  const auto model = small_glm<F>(rows, draw);
+void expect_posterior(std::string_view family, double (*draw)(Stream&, double), std::size_t rows) {
+  const auto model = small_glm(family, rows, draw);
   const Quadrature q = integrate(model);
   const Prepared set(model);
   auto independent = set.kernel(LaplaceProposal(set.fit, {}), {});
@@ -59,11 +55,11 @@ void expect_posterior(double (*draw)(Stream&, double), std::size_t rows) {
                  "random walk, blocks of 10 and 11");
 }
 
-TEST(Block, LogisticMatchesQuadrature) { expect_posterior<Logistic>(testing::draw_logistic, 300); }
-TEST(Block, PoissonMatchesQuadrature) { expect_posterior<Poisson>(testing::draw_poisson, 600); }
+TEST(Block, LogisticMatchesQuadrature) { expect_posterior("logistic", testing::draw_logistic, 300); }
+TEST(Block, PoissonMatchesQuadrature) { expect_posterior("poisson", testing::draw_poisson, 600); }
 
 // l_i(t) = -t^2 / 20 + a_i sin t: the expansion about 0 leaves d_i = a_i (sin t - t), which grows no faster
-// than t, so that the perturbed target is a proper law even for subsamples of two.
+// than t, so that the perturbed target is a proper distribution even for subsamples of two.
 struct Waves {
   static constexpr std::size_t n = 20;
   [[nodiscard]] static double a(std::size_t i) {
@@ -84,8 +80,9 @@ struct Waves {
   }
 };
 
-// The chain's law in theta is exp(q(theta)) sum_{i,j} exp( n (d_i + d_j) / 2 - n^2 (d_i - d_j)^2 / 8 ), a sum
-// over 400 subsamples. Its variance is 14 % above the posterior's, and would be 25 % without the correction.
+// The density of theta under the chain is exp(q(theta)) sum_{i,j} exp( n (d_i + d_j) / 2 - n^2 (d_i - d_j)^2
+// / 8 ), a sum over 400 subsamples. Its variance is 14 % above the posterior's, and would be 25 % without the
+// correction.
 TEST(Block, TinySubsamplesHaveThePerturbedLawOfAllPairs) {
   const Waves model;
   constexpr double n = Waves::n;
@@ -138,7 +135,7 @@ struct Stay {
   void load(std::span<const double> /*in*/) {}
 };
 
-// (n/m) sum d_i of the subsample a kernel has, from what it saves: the flag, m rows, m remainders.
+// (n/m) sum d_i over a kernel's subsample, from what it saves: the flag, m rows, m remainders.
 template <class K>
 double estimate(const K& kernel, std::size_t m, double n) {
   std::vector<double> saved;
@@ -148,7 +145,7 @@ double estimate(const K& kernel, std::size_t m, double n) {
 }
 
 TEST(Block, SuccessiveEstimatesAreCorrelatedByOneMinusOneOverG) {
-  const auto model = small_glm<Logistic>(2000, testing::draw_logistic);
+  const auto model = small_glm("logistic", 2000, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 40, blocks = 10, steps = 20'000;
   auto kernel = set.kernel(Stay{}, {.subsample_size = m, .blocks = blocks});
@@ -169,7 +166,7 @@ TEST(Block, SuccessiveEstimatesAreCorrelatedByOneMinusOneOverG) {
     lagged += (estimates[k] - mean) * (estimates[k - 1] - mean) / steps;
     changes += std::pow(estimates[k] - estimates[k - 1], 2) / accepted;
   }
-  // Five standard errors, sqrt((1 - r^2) / steps), and what the few refusals add.
+  // Five standard errors, sqrt((1 - r^2) / steps), plus an allowance for the few rejections.
   EXPECT_NEAR(lagged / variance, 1 - 1.0 / blocks, 0.016 + 0.1 * (1 - accepted / steps));
   // The reported noise is that of the change; 10 %: the changes' tails are heavier than a normal's.
   EXPECT_NEAR(noise / changes, 1, 0.1);
@@ -177,7 +174,7 @@ TEST(Block, SuccessiveEstimatesAreCorrelatedByOneMinusOneOverG) {
 
 // lhat(theta', u') - lhat(theta, u) about its expectation, over many subsamples and one move.
 TEST(Block, TheNoiseItReportsIsThatOfTheLogRatioForAMove) {
-  const auto model = small_glm<Logistic>(2000, testing::draw_logistic);
+  const auto model = small_glm("logistic", 2000, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 40;
   struct Jump : Stay {
@@ -200,13 +197,13 @@ TEST(Block, TheNoiseItReportsIsThatOfTheLogRatioForAMove) {
     squares += info.log_ratio * info.log_ratio / repeats;
     noise += info.noise_sd * info.noise_sd / repeats;
   }
-  // The variance of 5,000 ratios is good to 2 %; the change of s2/2 adds its own little noise.
+  // The variance of 5,000 ratios has an error of 2 %; the change of s2/2 adds a little noise.
   EXPECT_NEAR(noise / (squares - sum * sum), 1, 0.1);
 }
 
-// The remainders it keeps are those of the rows it keeps, at theta, whether a step was accepted or refused.
+// The remainders it keeps are those of the rows it keeps, at theta, whether a step was accepted or rejected.
 TEST(Block, RefusedStepsPutTheBlockBack) {
-  const auto model = small_glm<Logistic>(500, testing::draw_logistic);
+  const auto model = small_glm("logistic", 500, testing::draw_logistic);
   const Prepared set(model);
   constexpr std::size_t m = 12;
   auto kernel = set.kernel(RandomWalkProposal(walk(set.fit)), {.subsample_size = m, .blocks = 4});
@@ -229,7 +226,7 @@ TEST(Block, RefusedStepsPutTheBlockBack) {
       std::size_t kept = 0;
       for (std::size_t j = 0; j < m; ++j) kept += saved[1 + j] == before[1 + j] ? 1 : 0;
       EXPECT_GE(kept, 9U);
-      EXPECT_LT(kept, 12U);  // three rows of 500 drawn again: not in these 300 steps
+      EXPECT_LT(kept, 12U);  // drawing the same three rows of 500 again does not happen in these 300 steps
     }
     before = saved;
   }
@@ -238,12 +235,12 @@ TEST(Block, RefusedStepsPutTheBlockBack) {
 }
 
 TEST(Block, ResumesBitForBit) {
-  const auto model = small_glm<Logistic>(500, testing::draw_logistic);
+  const auto model = small_glm("logistic", 500, testing::draw_logistic);
   const Prepared set(model);
   const auto make = [&] {
     return set.kernel(AdaptiveProposal(walk(set.fit), 1.7), {.subsample_size = 300, .blocks = 7});
   };
-  using Seen = std::vector<double>;  // log ratios too: a wrong one seldom changes a decision
+  using Seen = std::vector<double>;  // log ratios too, because a wrong one seldom changes a decision
   const auto advance = [](auto& kernel, ChainState& state, Seen& seen, std::size_t first, std::size_t last) {
     std::uint64_t rows = 0;
     for (std::size_t k = first; k < last; ++k) {
@@ -264,14 +261,14 @@ TEST(Block, ResumesBitForBit) {
   rows_two += advance(after, two, seen_two, 150, 400);
   EXPECT_EQ(seen_one, seen_two);
   EXPECT_EQ(rows_one, rows_two);
-  EXPECT_EQ(rows_one, 401U * 300U);  // 300 a step, and once for the start
+  EXPECT_EQ(rows_one, 401U * 300U);  // 300 per step, and 300 for the start
   std::vector<double> end_one, end_two;
   whole.save(end_one);
   after.save(end_two);
   EXPECT_EQ(end_one, end_two);
 }
 
-// log p = y log theta - theta for theta > 0 without a prior that forbids the rest: terms are NaN there.
+// log p = y log theta - theta, without a prior that forbids theta <= 0: terms are NaN there.
 struct Counts {
   std::vector<double> y = std::vector<double>(50, 3.0);
   [[nodiscard]] std::size_t dim() const { return 1; }
@@ -314,7 +311,7 @@ TEST(Block, RefusesAndCountsPointsWithoutADensityAndLeavesThemWhenItStartsThere)
 }
 
 TEST(Block, SaysWhatIsWrongWithItsSizes) {
-  const auto model = small_glm<Logistic>(50, testing::draw_logistic);
+  const auto model = small_glm("logistic", 50, testing::draw_logistic);
   const Prepared set(model);
   const LaplaceProposal proposal(set.fit, {});
   EXPECT_THROW((void)set.kernel(proposal, {.subsample_size = 1, .blocks = 1}), UsageError);

@@ -30,30 +30,36 @@ using testing::Quadrature;
 using testing::regression_table;
 using testing::small_glm;
 
-static_assert(Estimator<PlainDifference<Glm<Logistic>>> && Estimator<ControlVariates<Glm<Logistic>>>);
+static_assert(Estimator<PlainDifference<Glm>> && Estimator<ControlVariates<Glm>>);
 
 // What every chain of the method shares.
 template <class M>
-struct Prepared {
-  const M& model;
-  ThreadPool pool{1};
-  Mode mode = find_mode(model, pool);
-  Laplace fit{mode.theta, mode.information};
-  ControlVariates<M> estimator{model, mode.evaluated_at, mode.likelihood};
-  std::vector<double> eta = remainder_probabilities(model, pool, params(mode.evaluated_at), fit.cholesky);
+struct Prepared : testing::Fitted<M> {
+  explicit Prepared(const M& m) : testing::Fitted<M>(m) {}
+  ControlVariates<M> estimator{this->model, this->mode.evaluated_at, this->mode.likelihood};
+  std::vector<double> eta = weights();
   std::shared_ptr<const WeightedRows> rows = std::make_shared<const WeightedRows>(eta);
 
-  explicit Prepared(const M& m) : model(m) {}
+  // By the integral where the rows are curves with bounds, by probing where they are not.
+  [[nodiscard]] std::vector<double> weights() {
+    const Params centre = params(this->mode.evaluated_at);
+    if constexpr (requires { this->model.curved(); })
+      if (const auto curved = this->model.curved())
+        return remainder_probabilities(*curved, this->pool, centre, this->fit.cholesky);
+    return remainder_probabilities(this->model, this->pool, centre, this->fit.cholesky);
+  }
+
   template <class P, class R>
   auto kernel(P proposal, R rule) const {
-    return SubsampledKernel(model, std::move(proposal), WithReplacement(rows), std::move(rule), estimator);
+    return SubsampledKernel(this->model, std::move(proposal), WithReplacement(rows), std::move(rule),
+                            estimator);
   }
 };
 
-// E of the estimate over one row drawn from eta is exact; its variance is (sum r_i^2 / eta_i - (sum r_i)^2) /
-// r. Both worked out here from all rows; the draws of the row source must have them.
+// The estimate from rows drawn from eta is unbiased; its variance is (sum r_i^2 / eta_i - (sum r_i)^2) / r.
+// Both are computed here from all rows; the draws of the row source must agree.
 TEST(ControlVariates, AreUnbiasedWithTheVarianceOfTheRemainders) {
-  const auto model = small_glm<Poisson>(3000, testing::draw_poisson);
+  const auto model = small_glm("poisson", 3000, testing::draw_poisson);
   Prepared set(model);
   const Params centre = params(set.mode.evaluated_at);
   const Eigen::VectorXd from = probe(centre, set.fit.cholesky, 10, 1.4),
@@ -70,7 +76,7 @@ TEST(ControlVariates, AreUnbiasedWithTheVarianceOfTheRemainders) {
     second += term[0] * term[0] / set.eta[i];
   }
   EXPECT_NEAR(known + sum, exact, 1e-9);
-  EXPECT_GT(std::abs(sum), 1e-4);  // the quadratic form is not all there is
+  EXPECT_GT(std::abs(sum), 1e-4);  // the remainders are not negligible
 
   constexpr std::size_t r = 50, repeats = 20'000;
   const double variance = (second - sum * sum) / r, n = static_cast<double>(model.rows());
@@ -96,7 +102,7 @@ TEST(ControlVariates, AreUnbiasedWithTheVarianceOfTheRemainders) {
 
 // The same rows, with and without control variates: the variance of D_i against that of r_i, from all rows.
 TEST(ControlVariates, LeaveLittleOfTheVarianceOfTheDifferences) {
-  const auto model = small_glm<Logistic>(10'000, testing::draw_logistic);
+  const auto model = small_glm("logistic", 10'000, testing::draw_logistic);
   Prepared set(model);
   PlainDifference plain(model);
   const Params centre = params(set.mode.evaluated_at);
@@ -135,39 +141,39 @@ void expect_law(const M& model, const Eigen::VectorXd& mean, const Eigen::Matrix
 }
 
 TEST(Difference, LogisticMatchesQuadrature) {
-  const auto model = small_glm<Logistic>(300, testing::draw_logistic, Prior::normal(0.5, 1.5));
+  const auto model = small_glm("logistic", 300, testing::draw_logistic, Prior::normal(0.5, 1.5));
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "logistic");
 }
 TEST(Difference, LogisticWithStudentPriorMatchesQuadrature) {
-  const auto model = small_glm<Logistic>(300, testing::draw_logistic, Prior::student_t(3, 1, 0.3));
+  const auto model = small_glm("logistic", 300, testing::draw_logistic, Prior::student_t(3, 1, 0.3));
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "logistic, Student's t prior");
 }
 TEST(Difference, PoissonMatchesQuadrature) {
-  const auto model = small_glm<Poisson>(300, testing::draw_poisson, Prior::cauchy(0, 1));
+  const auto model = small_glm("poisson", 300, testing::draw_poisson, Prior::cauchy(0, 1));
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "poisson");
 }
 TEST(Difference, GaussianWithUnknownSigmaMatchesQuadrature) {
-  const Glm<Gaussian> model(design_of(regression_table(60, 2.0, {}, 5, testing::draw_gaussian), "y ~ 1"), {},
-                            {{Prior::normal(1, 2)}, false, Prior::gamma(2, 1)});
+  const Glm model(design_of(regression_table(60, 2.0, {}, 5, testing::draw_gaussian), "y ~ 1"),
+                  make_family("gaussian"), {{Prior::normal(1, 2)}, false, Prior::gamma(2, 1)});
   const Quadrature q = integrate(model);
   expect_law(model, q.mean, q.covariance, "gaussian");
 }
 
-// The remainder is the same for every row, so that there is no noise at all; a proposal below 0 is refused.
+// The remainder is the same for every row, so there is no noise at all; a proposal below 0 is rejected.
 TEST(Difference, GaussianPrecisionMatchesItsClosedForm) {
   Table table = regression_table(8, 0.0, {}, 3, testing::draw_gaussian);
   double squares = 0;
-  for (const double y : table.columns[0].values) squares += (y - 0.5) * (y - 0.5);
+  for (const double y : table.columns[0].numbers()) squares += (y - 0.5) * (y - 0.5);
   const GaussianPrecision model(design_of(std::move(table), "y ~ 1"), 0.5, Prior::gamma(2, 0.7));
   const double shape = 2 + 4, rate = 0.7 + squares / 2;
   expect_law(model, Eigen::VectorXd::Constant(1, shape / rate),
              Eigen::MatrixXd::Constant(1, 1, shape / (rate * rate)), "gaussian precision");
 }
 
-// y ~ Student t with 4 degrees of freedom about mu with a scale, as a user writes it.
+// y ~ Student's t with 4 degrees of freedom about mu, with a scale, as a user would write it.
 struct Student {
   std::vector<double> y;
   std::vector<std::string> names() const { return {"mu", "log_scale"}; }
@@ -195,7 +201,7 @@ TEST(Difference, AUserWrittenModelMatchesQuadrature) {
 }
 
 TEST(Difference, KeepsItsNoiseBelowTheTargetWithFewRows) {
-  const auto model = small_glm<Logistic>(20'000, testing::draw_logistic);
+  const auto model = small_glm("logistic", 20'000, testing::draw_logistic);
   const Prepared set(model);
   auto kernel = set.kernel(LaplaceProposal(set.fit, {}), PenaltySize(model.rows(), {}));
   double noise = 0, rows = 0, accepted = 0;
@@ -211,7 +217,7 @@ TEST(Difference, KeepsItsNoiseBelowTheTargetWithFewRows) {
 }
 
 // A random walk on N(0, 1) whose log ratio is known only with normal noise of sd 1, and whose noise is
-// estimated from the terms themselves. Ten terms, which is few: the series matters.
+// estimated from the terms themselves. With as few as ten terms, the higher terms of the penalty matter.
 template <class R>
 double spread_with_noise(R rule, double sd, std::size_t terms_a_step) {
   constexpr std::size_t steps = 2'000'000;
@@ -237,11 +243,11 @@ TEST(PenaltySize, MakesUpForNormalNoise) {
   const auto penalised = [](std::size_t terms) {
     return PenaltySize(1000, {.pilot = terms, .max = terms, .noise_sd = 1e-9});
   };
-  // 2 %: twenty times the Monte Carlo error of two million steps, of which one in ten counts.
+  // 2 %: twenty times the Monte Carlo error of two million steps, of which one in ten is effective.
   EXPECT_NEAR(spread_with_noise(penalised(10), 1.0, 10), 1, 0.02);
   EXPECT_NEAR(spread_with_noise(penalised(40), 1.0, 40), 1, 0.02);
   EXPECT_NEAR(spread_with_noise(penalised(10), 0.1, 10), 1, 0.02);
-  EXPECT_GT(spread_with_noise(FixedSize(10), 1.0, 10), 1.1);  // without it
+  EXPECT_GT(spread_with_noise(FixedSize(10), 1.0, 10), 1.1);  // without the penalty
 }
 
 TEST(PenaltySize, IsTheSeriesOfCeperleyAndDewing) {

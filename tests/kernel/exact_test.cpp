@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The law of `exact`: its draws against quadrature and against a long chain on all rows, for every family,
-// order, rule and proposal; as z = error / MCSE, |z| < 5. A broken bound must show.
+// Whether `exact` samples the posterior: its draws against quadrature and against a long chain on all rows,
+// for every family, order, rule and proposal, as z = error / MCSE, |z| < 5. A broken bound must be noticed.
 #include "mlo/kernel/exact.hpp"
 
 #include <gtest/gtest.h>
@@ -16,17 +16,26 @@ using testing::expect_moments;
 using testing::integrate;
 using testing::Quadrature;
 using testing::regression_table;
+using testing::small_glm;
 
-template <class F>
-auto expansion_of(const Glm<F>& model, ThreadPool& pool, const ExpansionOptions& options) {
-  return std::make_shared<const Expansion<typename CurveOf<F>::type>>(
-      expand(model, pool, find_mode(model, pool), options));
+static_assert(Kernel<ExactKernel<Glm>> && ExactKernel<Glm>::promise() == Promise::exact);
+
+// Any model will not do: the kernel must know whether the prior is a quadratic form.
+struct WithoutAPriorOfKnownShape {
+  [[nodiscard]] std::size_t dim() const { return 1; }
+  [[nodiscard]] std::size_t rows() const { return 1; }
+  [[nodiscard]] double log_prior(Params /*theta*/) const { return 0; }
+  void log_likelihoods(Params /*theta*/, Rows /*rows*/, std::span<double> /*out*/) const {}
+};
+static_assert(ExactModel<Glm> && Model<WithoutAPriorOfKnownShape> && !ExactModel<WithoutAPriorOfKnownShape>);
+
+auto expansion_of(const Glm& model, ThreadPool& pool, const ExpansionOptions& options) {
+  return std::make_shared<const Expansion>(expand(*model.curved(), pool, find_mode(model, pool), options));
 }
 
-template <class F>
-void expect_matches_quadrature(const F& family, double (*draw)(Stream&, double), const Prior& prior) {
-  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, draw), "y ~ x1");
-  const Glm<F> model(std::move(design), family, {{prior, prior}, false, Prior::flat()});
+void expect_matches_quadrature(std::string_view family, double (*draw)(Stream&, double), const Prior& prior,
+                               const FamilyNumbers& numbers = {}) {
+  const auto model = small_glm(family, 60, draw, prior, numbers);
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   for (const int order : {2, 3})
@@ -42,37 +51,39 @@ void expect_matches_quadrature(const F& family, double (*draw)(Stream&, double),
 }
 
 TEST(Exact, LogisticMatchesQuadrature) {
-  expect_matches_quadrature(Logistic{}, testing::draw_logistic, Prior::normal(0.5, 1.5));
+  expect_matches_quadrature("logistic", testing::draw_logistic, Prior::normal(0.5, 1.5));
 }
 TEST(Exact, LogisticWithStudentPriorMatchesQuadrature) {
-  expect_matches_quadrature(Logistic{}, testing::draw_logistic, Prior::student_t(3, 1, 0.3));
+  expect_matches_quadrature("logistic", testing::draw_logistic, Prior::student_t(3, 1, 0.3));
 }
 TEST(Exact, LogisticWithLaplacePriorMatchesQuadrature) {
-  expect_matches_quadrature(Logistic{}, testing::draw_logistic, Prior::laplace(0.2, 0.3));
+  expect_matches_quadrature("logistic", testing::draw_logistic, Prior::laplace(0.2, 0.3));
 }
 TEST(Exact, ProbitMatchesQuadrature) {
-  expect_matches_quadrature(Probit{}, testing::draw_probit, Prior::normal(0, 2));
+  expect_matches_quadrature("probit", testing::draw_probit, Prior::normal(0, 2));
 }
 TEST(Exact, PoissonMatchesQuadrature) {
-  expect_matches_quadrature(Poisson{}, testing::draw_poisson, Prior::cauchy(0, 1));
+  expect_matches_quadrature("poisson", testing::draw_poisson, Prior::cauchy(0, 1));
 }
 
 TEST(Exact, NegativeBinomialMatchesQuadrature) {
-  expect_matches_quadrature(NegativeBinomialKnownSize{.size = 1.7}, testing::draw_poisson,
-                            Prior::normal(0, 2));
+  expect_matches_quadrature("negative-binomial", testing::draw_poisson, Prior::normal(0, 2), {{"size", 1.7}});
 }
-// The tails of a robust regression are not those of its Laplace fit: 60 rows, of which some are far out.
+TEST(Exact, GammaMatchesQuadrature) {
+  expect_matches_quadrature("gamma", testing::draw_gamma, Prior::normal(0, 2), {{"shape", 0.4}});
+}
+// The tails of a robust regression are not those of its Laplace fit: 60 rows, some of them outliers.
 TEST(Exact, StudentMatchesQuadrature) {
-  expect_matches_quadrature(StudentKnownScale{.freedom = 3, .sigma = 0.6}, testing::draw_gaussian,
-                            Prior::normal(0, 5));
+  expect_matches_quadrature("student", testing::draw_gaussian, Prior::normal(0, 5),
+                            {{"freedom", 3}, {"known-sigma", 0.6}});
 }
 
 // Long chains of both methods on a skewed posterior in more dimensions: n = 500, p = 3, and few ones.
 TEST(Exact, AgreesWithFullWhereThePosteriorIsSkewed) {
   Design design =
       design_of(regression_table(500, -3.2, {0.8, -0.5}, 3, testing::draw_logistic), "y ~ x1 + x2");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(3, Prior::normal(0, 5)), false, Prior::flat()});
+  const Glm model(std::move(design), make_family("logistic"),
+                  GlmPriors{std::vector<Prior>(3, Prior::normal(0, 5))});
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
   constexpr std::size_t steps = 200'000;
@@ -103,13 +114,13 @@ TEST(Exact, AgreesWithFullWhereThePosteriorIsSkewed) {
   EXPECT_EQ(violations, 0U);
 }
 
-// Bounds that are too large are as exact as tight ones, and read many rows a step, some of which speak for
-// the move and some against it. The factorised rule listens only to those against; the balanced one weighs
-// both, which leaves the law as it is and shows in what is accepted.
+// With bounds that are too large the chain is as exact as with tight ones, and a step reads many rows, some
+// for the move and some against it. The factorised rule counts only those against; the balanced rule weighs
+// both, which does not change the distribution but accepts more.
 TEST(Exact, LooseBoundsGiveTheSameLaw) {
   Design design = design_of(regression_table(400, -2.5, {0.9}, 5, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0, 5)), false, Prior::flat()});
+  const Glm model(std::move(design), make_family("logistic"),
+                  GlmPriors{std::vector<Prior>(2, Prior::normal(0, 5))});
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   const auto expansion = expansion_of(model, pool, {.order = 2, .bound_factor = 8});
@@ -130,8 +141,8 @@ TEST(Exact, LooseBoundsGiveTheSameLaw) {
       << acceptance[0].mean() << " " << acceptance[1].mean();
 }
 
-// Which rows a step reads does not depend on where the chain stands, so they may be drawn before it runs: a
-// pool of ids, used once each, in order.
+// Which rows a step reads does not depend on the chain's state, so they may be drawn before it runs: a pool
+// of ids, used once each, in order.
 class DrawnBefore {
  public:
   DrawnBefore(const AliasTable& table, std::size_t count) : ids_(count) {
@@ -150,9 +161,7 @@ class DrawnBefore {
 };
 
 TEST(Exact, RowsDrawnBeforehandGiveTheSameLaw) {
-  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0.5, 1.5)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 60, testing::draw_logistic, Prior::normal(0.5, 1.5));
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   const auto expansion = expansion_of(model, pool, {.order = 2});
@@ -160,11 +169,9 @@ TEST(Exact, RowsDrawnBeforehandGiveTheSameLaw) {
   expect_moments(kernel, Eigen::Vector2d(0, 0), q.mean, q.covariance, 150'000, "a pool");
 }
 
-// With a bound of a quarter of what it must be the counter moves, so a wrong bound cannot hide.
+// With bounds of half of what they must be the counter moves, so a wrong bound cannot hide.
 TEST(Exact, ABrokenBoundIsCounted) {
-  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0, 2.5)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 60, testing::draw_logistic);
   ThreadPool pool(1);
   for (const int order : {2, 3})
     for (const auto& [factor, share] : {std::pair(1.0, 0.0), std::pair(0.5, 0.05), std::pair(0.5, 0.0)}) {
@@ -184,15 +191,88 @@ TEST(Exact, ABrokenBoundIsCounted) {
         EXPECT_GT(violations, 0U) << "order " << order;
       }
       EXPECT_NEAR(static_cast<double>(audited), 50'000 * share, 5 * std::sqrt(50'000 * share) + 0.5);
-      EXPECT_LT(worst, 1e-5);  // the pieces add up, whatever the bounds are
+      EXPECT_LT(worst, 1e-5);  // polynomial and remainders add up, whatever the bounds are
     }
 }
 
-// A chain that is saved and loaded in its middle makes the same draws.
+// An expansion about a point 2.5 posterior sds from the mode is a poor one, so that stage 2 has much to do:
+// its draws are those of the posterior all the same. Without stage 2 (bounds of nearly 0: no row is read)
+// they are not, and with a tenth of the bounds, which are loose for e^x, the counter moves: either shows.
+TEST(Exact, GammaMatchesQuadratureFromADisplacedExpansion) {
+  const auto model = small_glm("gamma", 60, testing::draw_gamma, Prior::normal(0, 2), {{"shape", 0.2}});
+  const Quadrature q = integrate(model);
+  ThreadPool pool(1);
+  Mode mode = find_mode(model, pool);
+  mode.evaluated_at = Laplace(mode.theta, mode.information).from_white(Eigen::Vector2d(2, -1.5));
+  mode.likelihood = sum_derivatives(model, pool, params(mode.evaluated_at), Rows::range(0, model.rows()));
+  Derivatives posterior = mode.likelihood;
+  model.add_prior_derivatives(params(mode.evaluated_at), posterior);
+  mode.information = posterior.information;  // there, as the kernel takes it to be
+  constexpr std::size_t steps = 150'000;
+  for (const int order : {2, 3})
+    for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
+      SCOPED_TRACE(::testing::Message() << "order " << order << ", rule " << static_cast<int>(thinning));
+      const auto kernel = [&](double bound_factor) {
+        return ExactKernel(model,
+                           std::make_shared<const Expansion>(expand(
+                               *model.curved(), pool, mode, {.order = order, .bound_factor = bound_factor})),
+                           {.thinning = thinning}, pool);
+      };
+      auto whole = kernel(1);
+      expect_moments(whole, mode.theta, q.mean, q.covariance, steps, "displaced");
+      // The largest |z| of the means.
+      const auto run = [&](double bound_factor, std::uint64_t& violations) {
+        auto chain = kernel(bound_factor);
+        double worst = 0;
+        std::vector<testing::BatchMean> means(2, testing::BatchMean(steps));
+        testing::run(chain, mode.theta, 2000, steps, [&](const Eigen::VectorXd& theta, const StepInfo& info) {
+          for (Eigen::Index j = 0; j < 2; ++j) means[static_cast<std::size_t>(j)].add(theta[j]);
+          violations += info.bound_violations;
+        });
+        for (Eigen::Index j = 0; j < 2; ++j)
+          worst = std::max(worst, std::abs(means[static_cast<std::size_t>(j)].z(q.mean[j])));
+        return worst;
+      };
+      std::uint64_t none = 0, broken = 0, unread = 0;
+      static_cast<void>(run(1, none));
+      EXPECT_EQ(none, 0U);
+      static_cast<void>(run(0.1, broken));
+      EXPECT_GT(broken, 0U);
+      EXPECT_GT(run(1e-9, unread), 10) << "a chain without stage 2 goes unseen";
+    }
+}
+
+// The audit's coin has random numbers of its own: an audited chain is the chain of the same seed, step by
+// step, however many of its steps are audited.
+TEST(Exact, AnAuditChangesNoDraw) {
+  const auto model = small_glm("logistic", 60, testing::draw_logistic);
+  ThreadPool pool(1);
+  for (const int order : {2, 3})
+    for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
+      const auto expansion = expansion_of(model, pool, {.order = order});
+      const auto path = [&](double share) {
+        ExactKernel kernel(model, expansion, {.thinning = thinning, .audit_share = share}, pool);
+        std::vector<double> out;
+        std::size_t audited = 0;
+        testing::run(kernel, Eigen::Vector2d(0, 0), 300, 3000,
+                     [&](const Eigen::VectorXd& theta, const StepInfo& info) {
+                       audited += info.audited ? 1 : 0;
+                       out.insert(out.end(), {theta[0], theta[1], info.log_ratio, info.accepted ? 1.0 : 0.0,
+                                              static_cast<double>(info.rows_read)});
+                     });
+        EXPECT_EQ(audited > 0, share > 0);
+        EXPECT_EQ(audited == 3000, share == 1);
+        return out;
+      };
+      const std::vector<double> plain = path(0);
+      EXPECT_EQ(plain, path(0.05));
+      EXPECT_EQ(plain, path(1));
+    }
+}
+
+// A chain that is saved and loaded midway makes the same draws.
 TEST(Exact, ContinuesFromWhatItSaved) {
-  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::student_t(3, 0, 1)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 60, testing::draw_logistic, Prior::student_t(3, 0, 1));
   ThreadPool pool(1);
   const auto expansion = expansion_of(model, pool, {});
   ExactKernel whole(model, expansion, {}, pool);

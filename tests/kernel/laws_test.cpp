@@ -1,7 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Each kernel's law: draws against a closed form, quadrature or the exact target. Errors are z scores: error
-// divided by the Monte Carlo standard error from batch means; |z| < 5 is one false alarm in a million. Seeds
-// are fixed.
+// What each kernel samples: draws against a closed form, quadrature or the exact target. Errors are z scores:
+// error divided by the Monte Carlo standard error from batch means; |z| < 5 is one false alarm in a million.
+// Seeds are fixed.
 #include "support/laws.hpp"
 
 #include <gtest/gtest.h>
@@ -30,6 +30,21 @@ using testing::integrate;
 using testing::Quadrature;
 using testing::regression_table;
 using testing::run;
+using testing::small_glm;
+
+// A kernel must say what it promises.
+struct Silent {
+  StepInfo step(ChainState& /*state*/, const StepId& /*id*/) { return {}; }
+  void freeze() {}
+  void save(std::vector<double>& /*out*/) const {}
+  void load(std::span<const double> /*in*/) {}
+};
+struct Promising : Silent {
+  [[nodiscard]] Promise promise() const { return Promise::approximate; }
+};
+static_assert(!Kernel<Silent> && Kernel<Promising>);
+static_assert(Kernel<FullKernel<Glm, LaplaceProposal>> &&
+              FullKernel<Glm, LaplaceProposal>::promise() == Promise::exact);
 
 // The three proposals around a fit, to run the same law test with each.
 template <class M, class Test>
@@ -47,13 +62,21 @@ void with_each_proposal(const M& model, const Test& test) {
   test(AdaptiveProposal(5 * factor, 2.38 / std::sqrt(static_cast<double>(p))), mode, "adaptive");
 }
 
+// With the weights of mlo, taken at the mode.
+template <class M>
+std::shared_ptr<const WeightedRows> mlo_rows(const M& model, const Mode& mode, ThreadPool& pool) {
+  return std::make_shared<const WeightedRows>(
+      subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, 1e-3));
+}
+
 // y_i ~ N(mu, sigma^2), mu ~ N(m, s^2): the posterior is normal with precision n / sigma^2 + 1 / s^2.
 TEST(Full, GaussianMeanMatchesItsClosedForm) {
   Table table = regression_table(50, 1.0, {}, 3, testing::draw_gaussian);
-  const double sum = std::accumulate(table.columns[0].values.begin(), table.columns[0].values.end(), 0.0);
+  const double sum =
+      std::accumulate(table.columns[0].numbers().begin(), table.columns[0].numbers().end(), 0.0);
   Design design = design_of(std::move(table), "y ~ 1");
-  GlmPriors priors{{Prior::normal(3, 0.4)}, false, Prior::flat()};
-  const Glm<GaussianMean> model(std::move(design), {.sigma = 1.5}, priors);
+  const Glm model(std::move(design), make_family("gaussian-mean", {{"known-sigma", 1.5}}),
+                  GlmPriors{{Prior::normal(3, 0.4)}});
   const double precision = 50 / 2.25 + 1 / 0.16;
   const double mean = (sum / 2.25 + 3 / 0.16) / precision;
   ThreadPool pool(1);
@@ -68,7 +91,7 @@ TEST(Full, GaussianMeanMatchesItsClosedForm) {
 TEST(Full, GaussianPrecisionMatchesItsClosedForm) {
   Table table = regression_table(8, 0.0, {}, 3, testing::draw_gaussian);
   double squares = 0;
-  for (const double y : table.columns[0].values) squares += (y - 0.5) * (y - 0.5);
+  for (const double y : table.columns[0].numbers()) squares += (y - 0.5) * (y - 0.5);
   const GaussianPrecision model(design_of(std::move(table), "y ~ 1"), 0.5, Prior::gamma(2, 0.7));
   const double shape = 2 + 4, rate = 0.7 + squares / 2;
   ThreadPool pool(1);
@@ -79,8 +102,7 @@ TEST(Full, GaussianPrecisionMatchesItsClosedForm) {
   });
 }
 
-template <class M>
-void expect_full_matches_quadrature(const M& model) {
+void expect_full_matches_quadrature(const Glm& model) {
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   with_each_proposal(model, [&](auto proposal, const Mode& mode, const char* what) {
@@ -89,63 +111,66 @@ void expect_full_matches_quadrature(const M& model) {
   });
 }
 
-// An intercept and a column; what else the family has is known.
-template <class F>
-void expect_full_matches_quadrature(double (*draw)(Stream&, double), const Prior& prior, F family = {}) {
-  Design design = design_of(regression_table(60, 0.3, {0.9}, 21, draw), "y ~ x1");
-  GlmPriors priors{{prior, prior}, false, Prior::flat()};
-  expect_full_matches_quadrature(Glm<F>(std::move(design), family, priors));
+// An intercept and a column; a second parameter of the family is known.
+void expect_full_matches_quadrature(std::string_view family, double (*draw)(Stream&, double),
+                                    const Prior& prior, const FamilyNumbers& numbers = {}) {
+  expect_full_matches_quadrature(small_glm(family, 60, draw, prior, numbers));
 }
 
-// An intercept and what else the family has, with its prior.
-template <class F>
-void expect_full_with_aux_matches_quadrature(double (*draw)(Stream&, double), std::size_t rows,
-                                             const Prior& aux, F family = {}) {
+// An intercept and the family's second parameter, if any, with its prior.
+void expect_full_with_second_matches_quadrature(std::string_view family, double (*draw)(Stream&, double),
+                                                std::size_t rows, const Prior& second) {
   Design design = design_of(regression_table(rows, 2.0, {}, 5, draw), "y ~ 1");
-  expect_full_matches_quadrature(Glm<F>(std::move(design), family, {{Prior::normal(1, 2)}, false, aux}));
+  expect_full_matches_quadrature(
+      Glm(std::move(design), make_family(family), {{Prior::normal(1, 2)}, false, second}));
 }
 
 TEST(Full, LogisticMatchesQuadrature) {
-  expect_full_matches_quadrature<Logistic>(testing::draw_logistic, Prior::normal(0.5, 1.5));
+  expect_full_matches_quadrature("logistic", testing::draw_logistic, Prior::normal(0.5, 1.5));
 }
 TEST(Full, LogisticWithStudentPriorMatchesQuadrature) {
-  expect_full_matches_quadrature<Logistic>(testing::draw_logistic, Prior::student_t(3, 1, 0.3));
+  expect_full_matches_quadrature("logistic", testing::draw_logistic, Prior::student_t(3, 1, 0.3));
 }
 TEST(Full, LogisticWithLaplacePriorMatchesQuadrature) {
-  expect_full_matches_quadrature<Logistic>(testing::draw_logistic, Prior::laplace(0.2, 0.3));
+  expect_full_matches_quadrature("logistic", testing::draw_logistic, Prior::laplace(0.2, 0.3));
 }
 TEST(Full, ProbitMatchesQuadrature) {
-  expect_full_matches_quadrature<Probit>(testing::draw_probit, Prior::normal(0, 2));
+  expect_full_matches_quadrature("probit", testing::draw_probit, Prior::normal(0, 2));
 }
 TEST(Full, PoissonMatchesQuadrature) {
-  expect_full_matches_quadrature<Poisson>(testing::draw_poisson, Prior::cauchy(0, 1));
+  expect_full_matches_quadrature("poisson", testing::draw_poisson, Prior::cauchy(0, 1));
 }
 TEST(Full, StudentWithKnownScaleMatchesQuadrature) {
-  expect_full_matches_quadrature<StudentKnownScale>(testing::draw_student, Prior::normal(0, 2),
-                                                    {.freedom = 4, .sigma = 1.5});
+  expect_full_matches_quadrature("student", testing::draw_student, Prior::normal(0, 2),
+                                 {{"freedom", 4}, {"known-sigma", 1.5}});
 }
 TEST(Full, NegativeBinomialWithKnownSizeMatchesQuadrature) {
-  expect_full_matches_quadrature<NegativeBinomialKnownSize>(testing::draw_negative_binomial,
-                                                            Prior::normal(0, 2), {.size = 2});
+  expect_full_matches_quadrature("negative-binomial", testing::draw_negative_binomial, Prior::normal(0, 2),
+                                 {{"size", 2}});
+}
+TEST(Full, GammaWithKnownShapeMatchesQuadrature) {
+  expect_full_matches_quadrature("gamma", testing::draw_gamma, Prior::normal(0, 2), {{"shape", 2}});
 }
 TEST(Full, GaussianWithUnknownSigmaMatchesQuadrature) {
-  expect_full_with_aux_matches_quadrature<Gaussian>(testing::draw_gaussian, 12, Prior::gamma(2, 1));
+  expect_full_with_second_matches_quadrature("gaussian", testing::draw_gaussian, 12, Prior::gamma(2, 1));
 }
 TEST(Full, StudentWithUnknownScaleMatchesQuadrature) {
-  expect_full_with_aux_matches_quadrature<Student>(testing::draw_student, 20, Prior::gamma(2, 1));
+  expect_full_with_second_matches_quadrature("student", testing::draw_student, 20, Prior::gamma(2, 1));
 }
 TEST(Full, NegativeBinomialWithUnknownSizeMatchesQuadrature) {
-  expect_full_with_aux_matches_quadrature<NegativeBinomial>(testing::draw_negative_binomial, 40,
-                                                            Prior::gamma(2, 0.1));
+  expect_full_with_second_matches_quadrature("negative-binomial", testing::draw_negative_binomial, 40,
+                                             Prior::gamma(2, 0.1));
+}
+TEST(Full, GammaWithUnknownShapeMatchesQuadrature) {
+  expect_full_with_second_matches_quadrature("gamma", testing::draw_gamma, 20, Prior::gamma(2, 1));
 }
 
-// In five dimensions there is no grid: long chains with unlike proposals must agree.
-template <class F>
-void expect_proposals_agree(double (*draw)(Stream&, double)) {
+// Five dimensions are too many for a grid: long chains with different proposals must agree.
+void expect_proposals_agree(std::string_view family, double (*draw)(Stream&, double)) {
   Design design =
       design_of(regression_table(300, 0.3, {0.9, -0.5, 0.4, 0.0}, 21, draw), "y ~ x1 + x2 + x3 + x4");
-  const Glm<F> model(std::move(design), F{},
-                     {std::vector<Prior>(5, Prior::normal(0, 2.5)), false, Prior::flat()});
+  const Glm model(std::move(design), make_family(family),
+                  GlmPriors{std::vector<Prior>(5, Prior::normal(0, 2.5))});
   ThreadPool pool(1);
   constexpr std::size_t steps = 100'000;
   std::vector<std::vector<BatchMean>> means;
@@ -165,20 +190,18 @@ void expect_proposals_agree(double (*draw)(Stream&, double)) {
       EXPECT_LT(std::abs(means[0][k].mean() - means[a][k].mean()) /
                     std::hypot(means[0][k].error(), means[a][k].error()),
                 5)
-          << F::name << ": proposal " << a << ", moment " << k;
+          << family << ": proposal " << a << ", moment " << k;
 }
 
 TEST(Full, ProposalsAgreeInFiveDimensions) {
-  expect_proposals_agree<Logistic>(testing::draw_logistic);
-  expect_proposals_agree<Probit>(testing::draw_probit);
-  expect_proposals_agree<Poisson>(testing::draw_poisson);
+  expect_proposals_agree("logistic", testing::draw_logistic);
+  expect_proposals_agree("probit", testing::draw_probit);
+  expect_proposals_agree("poisson", testing::draw_poisson);
 }
 
 // With all rows in the subsample the uniform kernel without replacement is Algorithm 1: the same decisions.
 TEST(Uniform, ReadingAllRowsMakesTheDecisionsOfFull) {
-  Design design = design_of(regression_table(500, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0, 2.5)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 500, testing::draw_logistic);
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
   const RandomWalkProposal proposal(0.2 * Eigen::Matrix2d::Identity());
@@ -194,17 +217,13 @@ TEST(Uniform, ReadingAllRowsMakesTheDecisionsOfFull) {
   EXPECT_EQ(a, b);
 }
 
-// A subsampled chain with a proposal that is symmetric and terms of known spread: its reported noise is the
-// standard deviation of its log ratio. Checked against the exact log ratio of all rows over many steps.
+// The noise that a subsampled chain with a symmetric proposal reports is the standard deviation of its log
+// ratio. Checked against the exact log ratio of all rows over many steps.
 TEST(Mlo, ReportsTheNoiseItHas) {
-  Design design = design_of(regression_table(2000, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0, 2.5)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 2000, testing::draw_logistic);
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
-  const auto eta =
-      subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, 1e-3);
-  const auto rows = std::make_shared<const WeightedRows>(eta);
+  const auto rows = mlo_rows(model, mode, pool);
   // Every step starts at the mode, so that the exact ratio is that of the step's own proposal.
   const RandomWalkProposal proposal(0.05 * Eigen::Matrix2d::Identity());
   SubsampledKernel kernel(model, proposal, WithReplacement(rows), FixedSize(200));
@@ -227,22 +246,20 @@ TEST(Mlo, ReportsTheNoiseItHas) {
     fourth += e2 * e2;
     reported += info.noise_sd * info.noise_sd;
   }
-  EXPECT_GT(reported / steps, 0.5);  // there is noise to speak of
+  EXPECT_GT(reported / steps, 0.5);  // the noise is not negligible
   // The mean of (error^2 - reported variance) is 0: within 5 of its own standard errors.
   EXPECT_LT(std::abs(squares / steps) / std::sqrt(fourth / steps / steps), 5);
 }
 
-// Known Gaussian noise of sd s in the log ratio of a symmetric random walk on N(0,1)-like target inflates the
-// spread; the smaller r is, the wider: the honest measurement the project is built on.
+// Noise in the log ratio of a symmetric random walk inflates the spread of its draws; the smaller r is, the
+// wider they are.
 TEST(Mlo, SpreadsWiderThanThePosteriorWhenItsNoiseIsLarge) {
   Design design = design_of(regression_table(5000, 0.0, {1.0}, 2, testing::draw_logistic), "y ~ 0 + x1");
-  const Glm<Logistic> model(std::move(design), {}, {{Prior::normal(0, 3)}, false, Prior::flat()});
+  const Glm model(std::move(design), make_family("logistic"), GlmPriors{{Prior::normal(0, 3)}});
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
   const double sd = 1 / std::sqrt(mode.information(0, 0));
-  const auto eta =
-      subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, 1e-3);
-  const auto rows = std::make_shared<const WeightedRows>(eta);
+  const auto rows = mlo_rows(model, mode, pool);
   double last = 1e9;
   for (const std::size_t r : {20U, 200U, 2000U}) {
     SubsampledKernel kernel(model, RandomWalkProposal(Eigen::MatrixXd::Constant(1, 1, 2.4 * sd)),
@@ -296,15 +313,11 @@ TEST(AdaptiveSize, DrawsMinOfCeilRaAndRmax) {
 }
 
 TEST(AdaptiveSize, NeverReadsFewerThanThePilotNorMoreThanTheLimit) {
-  Design design = design_of(regression_table(3000, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0, 2.5)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 3000, testing::draw_logistic);
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
-  const auto eta =
-      subsampling_probabilities(model, pool, Weights::mlo, params(mode.theta), mode.information, 1e-3);
   SubsampledKernel kernel(model, RandomWalkProposal(0.3 * Eigen::Matrix2d::Identity()),
-                          WithReplacement(std::make_shared<const WeightedRows>(eta)),
+                          WithReplacement(mlo_rows(model, mode, pool)),
                           AdaptiveSize({.pilot = 50, .max = 700}));
   std::size_t least = 0, most = 0, between = 0;
   run(kernel, mode.theta, 0, 3000, [&](const Eigen::VectorXd&, const StepInfo& info) {
@@ -320,8 +333,8 @@ TEST(AdaptiveSize, NeverReadsFewerThanThePilotNorMoreThanTheLimit) {
 // pCN leaves the Laplace fit invariant: on a Gaussian target every proposal is accepted.
 TEST(LaplaceProposal, IsAlwaysAcceptedOnAGaussianTarget) {
   Design design = design_of(regression_table(100, 1.0, {0.5}, 3, testing::draw_gaussian), "y ~ x1");
-  const Glm<GaussianMean> model(std::move(design), {.sigma = 1.5},
-                                {std::vector<Prior>(2, Prior::normal(0, 2)), false, Prior::flat()});
+  const Glm model(std::move(design), make_family("gaussian-mean", {{"known-sigma", 1.5}}),
+                  GlmPriors{std::vector<Prior>(2, Prior::normal(0, 2))});
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
   FullKernel kernel(model, LaplaceProposal(Laplace(mode.theta, mode.information), {}), pool);
@@ -330,12 +343,11 @@ TEST(LaplaceProposal, IsAlwaysAcceptedOnAGaussianTarget) {
 }
 
 TEST(AdaptiveProposal, LearnsTheShapeOfThePosterior) {
-  Design design = design_of(regression_table(400, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1");
-  const Glm<Logistic> model(std::move(design), {},
-                            {std::vector<Prior>(2, Prior::normal(0, 2.5)), false, Prior::flat()});
+  const auto model = small_glm("logistic", 400, testing::draw_logistic);
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
-  // Starts with steps a hundred times too short; after warm-up it must accept about as a tuned walk does.
+  // Starts with steps a hundred times too short; after warm-up it must accept about as often as a tuned walk
+  // does.
   AdaptiveProposal proposal(0.001 * Eigen::Matrix2d::Identity(), 2.38 / std::sqrt(2.0));
   FullKernel kernel(model, proposal, pool);
   double accepted = 0;

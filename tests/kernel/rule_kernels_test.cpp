@@ -35,23 +35,22 @@ struct Setting {
   explicit Setting(std::size_t n) : size(n) {}
 
   std::size_t size;
-  Glm<Logistic> model{design_of(regression_table(size, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1"),
-                      {},
-                      {std::vector<Prior>(2, Prior::normal(0.5, 1.5)), false, Prior::flat()}};
+  Glm model = testing::small_glm("logistic", size, testing::draw_logistic, Prior::normal(0.5, 1.5));
   ThreadPool pool{1};
   Mode mode = find_mode(model, pool);
   Laplace fit{mode.theta, mode.information};
-  // Steps of the posterior's size, most of which are a matter of more than rounding.
+  // Steps of the posterior's size, for most of which the decision depends on more than rounding.
   RandomWalkProposal proposal{1.7 * fit.cholesky.transpose().triangularView<Eigen::Upper>().solve(
                                         Eigen::MatrixXd(Eigen::MatrixXd::Identity(2, 2)))};
-  Bounded<PlainDifference<Glm<Logistic>>> plain{PlainDifference(model), bounds(0)};
-  Bounded<ControlVariates<Glm<Logistic>>> control_variates{
-      ControlVariates(model, mode.evaluated_at, mode.likelihood), bounds(2)};
+  Bounded<PlainDifference<Glm>> plain{PlainDifference(model), bounds(0)};
+  Bounded<ControlVariates<Glm>> control_variates{ControlVariates(model, mode.evaluated_at, mode.likelihood),
+                                                 bounds(2)};
   std::shared_ptr<const WeightedRows> remainder_rows = std::make_shared<const WeightedRows>(
-      remainder_probabilities(model, pool, params(mode.evaluated_at), fit.cholesky));
+      remainder_probabilities(*model.curved(), pool, params(mode.evaluated_at), fit.cholesky));
 
   [[nodiscard]] std::shared_ptr<const RowBounds> bounds(int order) {
-    return std::make_shared<const RowBounds>(row_bounds(model, pool, mode.evaluated_at, fit.cholesky, order));
+    return std::make_shared<const RowBounds>(
+        row_bounds(*model.curved(), pool, mode.evaluated_at, fit.cholesky, order));
   }
 };
 
@@ -68,7 +67,7 @@ void expect_law(S source, R rule, E estimator, std::size_t steps, const char* wh
   expect_moments(kernel, s.mode.theta, truth.mean, truth.covariance, steps, what);
 }
 
-// eps and delta so small that hardly a decision in these chains differs from that of all rows.
+// eps and delta are so small that hardly any decision in these chains differs from that of all rows.
 TEST(Austerity, WithASmallEpsMatchesQuadrature) {
   const Setting& s = setting();
   const Austerity rule(rows, {.eps = 1e-4, .batch = 50});
@@ -102,8 +101,22 @@ TEST(PenaltySize, WithoutReplacementMatchesQuadrature) {
              s.plain, 20'000, "plain");
 }
 
-// A rule that comes to read all rows, which without replacement are each read once, makes the decisions of
-// Metropolis-Hastings with the same random numbers.
+// What the draws are worth is for the rule to say.
+TEST(SubsampledKernel, PromisesWhatItsRulePromises) {
+  const Setting& s = setting();
+  const auto promise = [&](auto rule) {
+    return SubsampledKernel(s.model, s.proposal, WithoutReplacement(rows), rule, s.plain).promise();
+  };
+  EXPECT_EQ(promise(FixedSize(10)), Promise::approximate);
+  EXPECT_EQ(promise(AdaptiveSize({.pilot = 10, .max = 20})), AdaptiveSize::promise());
+  EXPECT_EQ(promise(Austerity(rows, {})), Austerity::promise());
+  EXPECT_EQ(promise(Confidence(rows, {})), Promise::bounded_error);
+  EXPECT_EQ(promise(Barker(rows, {})), Barker::promise());
+  EXPECT_EQ(promise(PenaltySize(rows, {})), PenaltySize::promise());
+}
+
+// A rule that reads all rows, once each, makes the decisions of Metropolis-Hastings with the same random
+// numbers.
 TEST(SubsampledKernel, DecidesLikeFullWhereARuleReadsAllRows) {
   const Setting& s = setting();
   const auto path = [&](auto kernel, bool all) {
@@ -127,15 +140,15 @@ TEST(SubsampledKernel, DecidesLikeFullWhereARuleReadsAllRows) {
   EXPECT_EQ(path(with(Austerity(rows, {.batch = rows}), s.plain), true), full);
   EXPECT_EQ(path(with(Austerity(rows, {.batch = rows}), s.control_variates), true), full);
   EXPECT_EQ(path(with(PenaltySize(rows, {.pilot = rows}), s.plain), true), full);
-  EXPECT_EQ(path(with(Confidence(rows, {}), PlainDifference(s.model)), true), full);  // knows no bound
-  // Where the rule stops early it errs with probability delta: here not once in 2000 steps.
+  EXPECT_EQ(path(with(Confidence(rows, {}), PlainDifference(s.model)), true), full);  // has no bound
+  // Where the rule stops early it errs with probability delta at most: here, not once in 2000 steps.
   EXPECT_EQ(path(with(Confidence(rows, {.delta = 1e-3}), s.control_variates), false), full);
   EXPECT_NE(path(with(FixedSize(rows / 2), s.plain), false), full);
 }
 
-// On 20,000 rows control variates leave terms so small that most decisions need the first look only, while
-// the plain differences need nearly all rows: their sum is of the size of the posterior's log ratio, the
-// bound of that sum some sqrt(n) times as large.
+// On 20,000 rows, control variates leave terms so small that most decisions need only the first look. Plain
+// differences need nearly all rows: their sum is of the size of the posterior's log ratio, but the bound on
+// that sum is some sqrt(n) times as large.
 TEST(Confidence, NeedsFewRowsWithControlVariates) {
   constexpr std::size_t n = 20'000;
   Setting tall(n);

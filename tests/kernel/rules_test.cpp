@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What each decision rule promises, on terms of known law and without a chain. Errors are z scores; |z| < 5
-// is one false alarm in a million. Seeds are fixed.
+// What each decision rule promises, on terms of known distribution and without a chain. Errors are z scores;
+// |z| < 5 is one false alarm in a million. Seeds are fixed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,13 +26,13 @@ Stream stream_of(std::uint64_t k, Purpose purpose = Purpose::decision) {
   return Stream({.seed = 17, .chain = 0, .purpose = purpose, .iteration = k});
 }
 
-// A share of so many repeats against a probability, in standard errors.
+// The share of successes among the repeats against a probability, in standard errors.
 double z_of(double share, double probability, double repeats) {
   return (share - probability) / std::sqrt(probability * (1 - probability) / repeats);
 }
 
-// All n terms of a population; shown in a fresh random order each time, the terms a rule reads are drawn
-// without replacement.
+// All n terms of a population, shown in a new random order each time, so that the terms a rule reads are
+// drawn without replacement.
 class Population {
  public:
   Population(std::size_t rows, const std::function<double(Stream&)>& term) : terms_(rows) {
@@ -64,12 +64,12 @@ class Population {
 };
 
 struct Record {
-  double wrong = 0;       // share of decisions that all rows would not make
+  double wrong = 0;       // share of decisions that differ from that of all rows
   double first_look = 0;  // share made at the first look
   double rows = 0;        // mean number read
 };
 
-// Decisions with psi = mean - gap: right is to accept if gap > 0.
+// Decisions with psi = mean - gap: accepting is right if gap > 0.
 template <Decision R>
 Record decide(R rule, Population& population, std::size_t rows, double gap, double term_bound,
               std::size_t first, int repeats) {
@@ -89,6 +89,29 @@ Record decide(R rule, Population& population, std::size_t rows, double gap, doub
   }
   return out;
 }
+
+// ---- All of them
+
+// A rule must say what it promises.
+struct Silent {
+  void begin(const Trial& /*trial*/) {}
+  [[nodiscard]] std::size_t wants() const { return 0; }
+  void see(std::span<const double> /*terms*/) {}
+  bool accept() { return true; }
+  [[nodiscard]] const TermMoments& seen() const { return moments; }
+  [[nodiscard]] bool needs_term_bound() const { return false; }
+  TermMoments moments;
+};
+struct Promising : Silent {
+  [[nodiscard]] Promise promise() const { return Promise::approximate; }
+};
+static_assert(!Decision<Silent> && Decision<Promising>);
+// Only confidence bounds its error whatever the terms are; the others trust that their means are normal.
+static_assert(Confidence::promise() == Promise::bounded_error);
+static_assert(FixedSize::promise() == Promise::approximate &&
+              AdaptiveSize::promise() == Promise::approximate &&
+              Austerity::promise() == Promise::approximate && Barker::promise() == Promise::approximate &&
+              PenaltySize::promise() == Promise::approximate);
 
 // ---- Austerity
 
@@ -122,8 +145,8 @@ TEST(Austerity, StopsWhereTheTTestSaysSo) {
       }
 }
 
-// Normal terms whose mean is psi itself: a look errs with probability eps on either side, so that the first
-// one ends the reading with 2 eps. A decision errs when any of its looks does, and in a tie it has many.
+// Normal terms whose mean is psi itself: a look errs with probability eps on either side, so the first look
+// stops with probability 2 eps. A decision errs if any of its looks does, and in a tie there are many.
 // Measured, n = 1000 in batches of 100, errors for eps = 0.05 and 0.01: 0.22 and 0.054 in a tie, 0.022 and
 // 0.004 when the mean is half a standard error of the first look from psi, 0.004 and 0.0005 at one, 0.0002
 // and 0 at two.
@@ -136,9 +159,9 @@ TEST(Austerity, ErrsWithProbabilityEpsALookOnNormalTerms) {
     const Austerity rule(n, {.eps = eps, .batch = batch});
     const Record tie = decide(rule, population, n, 1e-9 * unit, 0, batch, repeats);
     EXPECT_LT(std::abs(z_of(tie.first_look, 2 * eps, repeats)), 5) << tie.first_look;
-    // At a tie half of all decisions that do not wait for all rows are wrong: nine looks of 2 eps at most.
+    // In a tie, half of the decisions that do not wait for all rows are wrong: at most nine looks of 2 eps.
     EXPECT_LT(z_of(tie.wrong, 9 * eps, repeats), 5) << tie.wrong;
-    EXPECT_GT(z_of(tie.wrong, eps, repeats), 5) << tie.wrong;  // peeking costs: the promise is a look's
+    EXPECT_GT(z_of(tie.wrong, eps, repeats), 5) << tie.wrong;  // repeated looks cost: the promise is per look
     for (const double gap : {0.5, 1.0, 2.0, -0.5, -1.0, -2.0}) {
       const Record r = decide(rule, population, n, gap * unit, 0, batch, repeats);
       EXPECT_LT(z_of(r.wrong, eps, repeats), 5) << gap;
@@ -178,7 +201,7 @@ TEST(Austerity, DoesNotTakeTwoEqualTermsForCertainty) {
     EXPECT_EQ(rule.seen().count, 100U);
     EXPECT_TRUE(rule.accept());
   }
-  // The 51st row is another: it must be seen, and what two equal rows say is not the answer.
+  // The 51st row differs: it must be seen, and two equal rows must not decide.
   std::vector<double> terms(1000, 0.1);
   for (std::size_t k = 50; k < terms.size(); ++k) terms[k] = -5 + static_cast<double>(k % 7);
   rule.begin(trial_at(0, stream));
@@ -230,7 +253,7 @@ TEST(Confidence, HasTheWidthsOfItsInequalities) {
                                   : std::sqrt(variance) * std::sqrt(2 * std::log(3 / delta_k) / 40) +
                                         3 * (2 * bound) * std::log(3 / delta_k) / 40;
       EXPECT_NEAR(rule.width(k), expected, 1e-12);
-      EXPECT_EQ(rule.wants(), 20U);  // the mean is psi: on to 60 rows
+      EXPECT_EQ(rule.wants(), 20U);  // the mean is psi: it goes on to 60 rows
     }
   }
 }
@@ -258,7 +281,7 @@ TEST(Confidence, StopsOutsideItsWidthAndReadsAllRowsInside) {
         EXPECT_EQ(rule.wants(), factor > 1 ? 0U : 100U);
         EXPECT_EQ(rule.accept(), side < 0);
       }
-  // A tie is decided by all rows, and rightly; so is everything where there is no bound.
+  // A tie is decided by all rows, and correctly; without a bound, so is everything else.
   for (const double gap : {1e-12, -1e-12}) {
     const Record r = decide(Confidence(n, {}), population, n, gap, 0.5, 100, 100);
     EXPECT_EQ(r.rows, n);
@@ -277,14 +300,14 @@ TEST(Confidence, StopsOutsideItsWidthAndReadsAllRowsInside) {
 }
 
 // P(a decision is not that of all rows) <= delta, whatever the terms. The inequalities are far from tight, so
-// the last lines see that this test could fail: with a bound that is not one, it would.
+// the last lines check that this test can fail: with a wrong bound it does.
 TEST(Confidence, ErrsWithProbabilityDeltaAtMost) {
   constexpr std::size_t n = 2000;
   constexpr int repeats = 2000;
   constexpr double delta = 0.1;
   const std::vector<std::function<double(Stream&)>> laws{
       [](Stream& s) { return uniform(s) < 0.5 ? -1.0 : 1.0; }, [](Stream& s) { return 2 * uniform(s) - 1; },
-      [](Stream& s) { return uniform(s) < 0.01 ? 1.0 : 0.001 * normal(s); },  // few rows are all that counts
+      [](Stream& s) { return uniform(s) < 0.01 ? 1.0 : 0.001 * normal(s); },  // a few rows dominate
   };
   for (const auto& law : laws) {
     Population population(n, law);
@@ -296,7 +319,7 @@ TEST(Confidence, ErrsWithProbabilityDeltaAtMost) {
         EXPECT_LT(z_of(r.wrong, delta, repeats), 5);
       }
   }
-  // Coins decided far too early; rare terms that no pilot sees.
+  // Coin tosses decided far too early; rare terms that no pilot sees.
   Population coins(n, laws[0]), rare(n, laws[2]);
   const Confidence hoeffding(n, {.delta = delta, .bound = Confidence::Bound::hoeffding, .batch = 20});
   const Confidence bernstein(n, {.delta = delta, .bound = Confidence::Bound::bernstein, .batch = 20});
@@ -344,7 +367,7 @@ TEST(Barker, AddsUpToALogistic) {
   }
 }
 
-// Terms with normal noise that the rule has to estimate itself: accepted with probability 1 / (1 + e^-ratio).
+// Terms with normal noise whose sd the rule has to estimate: accepted with probability 1 / (1 + e^-ratio).
 TEST(Barker, AcceptsWithBarkersProbabilityWhateverTheNoise) {
   constexpr int repeats = 100'000;
   constexpr std::size_t m = 50, n = 1000;
@@ -377,9 +400,9 @@ TEST(Barker, ReadsUntilItsNoiseIsBelowTheTargetAndAddsNoneAboveOne) {
   EXPECT_LT(rule.noise_variance(), 0.81);
   EXPECT_GT(rule.seen().count, 4000U);
   EXPECT_LT(rule.seen().count, 5500U);
-  // Noise of sd 6 and a limit of 100 rows. Without an added normal the answer is a function of the
-  // correction alone, which has few values: for a ratio between two of them the share that is accepted is
-  // P(X > -ratio), exactly.
+  // Noise of sd 6 and a limit of 100 rows. Without an added normal, the answer depends on the correction
+  // alone, which has few values: for a ratio between two of them, the share accepted is exactly P(X >
+  // -ratio).
   Barker limited(n, {.pilot = 50, .max = 100});
   double accepted = 0;
   constexpr int repeats = 20'000;
@@ -407,7 +430,7 @@ TEST(PenaltySize, WithATargetThatAnyNoiseMeetsReadsThePilot) {
     rule.begin({.rows = 1000, .stream = &stream});
     show(rule, terms);
     ASSERT_EQ(rule.seen().count, 40U);
-    ASSERT_GT(rule.penalty(), 1000);  // sd 1000 / sqrt(40): the penalty is there
+    ASSERT_GT(rule.penalty(), 1000);  // sd 1000 / sqrt(40): the penalty is large
   }
 }
 

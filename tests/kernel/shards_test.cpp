@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Divide and conquer: shards, and the laws of consensus and weierstrass. |z| < 5 is one false alarm in a
+// Divide and conquer: shards, and what consensus and weierstrass sample. |z| < 5 is one false alarm in a
 // million; seeds are fixed.
 #include "mlo/kernel/shards.hpp"
 
@@ -26,13 +26,14 @@ using testing::integrate;
 using testing::Quadrature;
 using testing::regression_table;
 
-using Logit = Glm<Logistic>;
-static_assert(Kernel<ConsensusKernel<Logit>> && Kernel<WeierstrassKernel<Logit>>);
-static_assert(SummableModel<Shard<Logit>> && TwiceDifferentiable<Shard<Logit>> && NamedModel<Shard<Logit>>);
+static_assert(Kernel<ConsensusKernel<Glm>> && Kernel<WeierstrassKernel<Glm>>);
+static_assert(ConsensusKernel<Glm>::promise() == Promise::approximate &&
+              WeierstrassKernel<Glm>::promise() == Promise::approximate);
+static_assert(SummableModel<Shard<Glm>> && TwiceDifferentiable<Shard<Glm>> && NamedModel<Shard<Glm>>);
 
-// A model with no more than a model must have.
+// A model with only the members that a model must have.
 struct Plain {
-  const Logit* model;
+  const Glm* model;
   [[nodiscard]] std::size_t dim() const { return model->dim(); }
   [[nodiscard]] std::size_t rows() const { return model->rows(); }
   [[nodiscard]] double log_prior(Params theta) const { return model->log_prior(theta); }
@@ -43,17 +44,14 @@ struct Plain {
 static_assert(Model<Shard<Plain>> && !SummableModel<Shard<Plain>> && !TwiceDifferentiable<Shard<Plain>> &&
               !NamedModel<Shard<Plain>>);
 
-Logit logistic(std::size_t rows, double sd = 2.5) {
-  const Prior prior = Prior::normal(0.2, sd);
-  return {design_of(regression_table(rows, 0.3, {0.9}, 21, testing::draw_logistic), "y ~ x1"),
-          {},
-          {{prior, prior}, false, Prior::flat()}};
+Glm logistic(std::size_t rows, double sd = 2.5) {
+  return testing::small_glm("logistic", rows, testing::draw_logistic, Prior::normal(0.2, sd));
 }
 
-// sigma known: every shard's posterior is normal. Few rows, so that the shards are unlike each other.
-Glm<GaussianMean> gaussian(std::size_t rows) {
+// sigma is known, so every shard's posterior is normal. There are few rows, so that the shards differ.
+Glm gaussian(std::size_t rows) {
   return {design_of(regression_table(rows, 1.0, {-0.5}, 3, testing::draw_gaussian), "y ~ x1"),
-          {.sigma = 1.5},
+          make_family("gaussian-mean", {{"known-sigma", 1.5}}),
           {{Prior::normal(3, 0.8), Prior::normal(1, 0.7)}, false, Prior::flat()}};
 }
 
@@ -64,7 +62,7 @@ struct Divided {
   Shards<M> shards;
   Divided(const M& model, std::size_t count)
       : mode(find_mode(model, pool)), shards(model, count, mode, pool) {}
-  // Of the posterior, if that is normal.
+  // Of the posterior, if it is normal.
   [[nodiscard]] Eigen::MatrixXd covariance() const { return mode.information.inverse(); }
 };
 
@@ -142,8 +140,9 @@ TEST(Shards, HaveFitsWhoseProductIsThePosteriorIfThatIsNormal) {
   EXPECT_LT(set.shards.passes(), 4);
 }
 
-// Shards of 1,000 rows are much alike: their information, at their own modes, adds up to the whole one within
-// a few per cent, which is what curvatures change over a few of their standard deviations.
+// Shards of 1,000 rows are much alike: their information matrices, each at the shard's own mode, add up to
+// that of the whole model within a few per cent, which is how much the curvature changes over a few standard
+// deviations.
 template <class M>
 void expect_fits_like_the_whole(const M& model, const char* what) {
   Divided set(model, 4);
@@ -152,7 +151,7 @@ void expect_fits_like_the_whole(const M& model, const char* what) {
   for (std::size_t s = 0; s < 4; ++s)
     information += set.shards.fit(s).cholesky * set.shards.fit(s).cholesky.transpose();
   EXPECT_LT((information - set.mode.information).norm(), 0.1 * set.mode.information.norm()) << what;
-  // Draws in the posterior's bulk: 400 steps of which each theta is within 6 of its standard deviations.
+  // Draws in the posterior's bulk: in 400 steps, each theta is within 6 of its standard deviations.
   ConsensusKernel consensus(set.shards, {}, set.pool);
   WeierstrassKernel weierstrass(set.shards, {}, set.pool);
   const Laplace whole(set.mode.theta, set.mode.information);
@@ -169,10 +168,13 @@ TEST(Shards, FitFamiliesWithASecondParameterAndOtherModels) {
     return design_of(regression_table(4000, 0.5, {0.4}, 5, draw), "y ~ x1");
   };
   const GlmPriors priors{{Prior::normal(0, 2), Prior::normal(0, 2)}, false, Prior::gamma(2, 0.5)};
-  expect_fits_like_the_whole(Glm<Gaussian>(design(testing::draw_gaussian), {}, priors), "gaussian");
-  expect_fits_like_the_whole(Glm<Student>(design(testing::draw_student), {}, priors), "student");
-  expect_fits_like_the_whole(Glm<NegativeBinomial>(design(testing::draw_negative_binomial), {}, priors),
-                             "negative binomial");
+  expect_fits_like_the_whole(Glm(design(testing::draw_gaussian), make_family("gaussian"), priors),
+                             "gaussian");
+  expect_fits_like_the_whole(Glm(design(testing::draw_student), make_family("student"), priors), "student");
+  expect_fits_like_the_whole(
+      Glm(design(testing::draw_negative_binomial), make_family("negative-binomial"), priors),
+      "negative binomial");
+  expect_fits_like_the_whole(Glm(design(testing::draw_gamma), make_family("gamma"), priors), "gamma");
   expect_fits_like_the_whole(
       GaussianPrecision(design_of(regression_table(4000, 0, {}, 5, testing::draw_gaussian), "y ~ 1"), 0,
                         Prior::gamma(2, 0.7)),
@@ -182,9 +184,9 @@ TEST(Shards, FitFamiliesWithASecondParameterAndOtherModels) {
 TEST(Shards, SayWhichOfThemHasNoModeOfItsOwn) {
   // With every second row's response 1, the second shard of two is separated; the whole is not.
   Table table = regression_table(200, 0.3, {0.9}, 21, testing::draw_logistic);
-  for (std::size_t i = 1; i < 200; i += 2) table.columns[0].values[i] = 1;
-  const Logit model(design_of(std::move(table), "y ~ x1"), {},
-                    {{Prior::flat(), Prior::flat()}, false, Prior::flat()});
+  for (std::size_t i = 1; i < 200; i += 2) table.columns[0].numbers()[i] = 1;
+  const Glm model(design_of(std::move(table), "y ~ x1"), make_family("logistic"),
+                  {{Prior::flat(), Prior::flat()}, false, Prior::flat()});
   const Divided set(model, 2);
   ASSERT_EQ(set.shards.warnings().size(), 1U);
   EXPECT_NE(set.shards.warnings()[0].find("shard 2 of 2"), std::string::npos) << set.shards.warnings()[0];
@@ -195,16 +197,16 @@ TEST(Shards, SayWhichOfThemHasNoModeOfItsOwn) {
   EXPECT_THROW(Shards(model, 201, set.mode, pool), UsageError);
 }
 
-// A column that is 0 in all rows of the second shard: with a prior that shard's posterior is proper, although
-// its rows say nothing about the coefficient.
+// A column that is 0 in all rows of the second shard: with a prior, that shard's posterior is proper,
+// although its rows say nothing about the coefficient.
 TEST(Shards, FitAShardByItsOwnCurvatureWhereItsRowsSayNothing) {
   Table table = regression_table(200, 0.3, {0.9}, 21, testing::draw_logistic);
-  for (std::size_t i = 1; i < 200; i += 2) table.columns[1].values[i] = 0;
-  const Logit model(design_of(std::move(table), "y ~ 0 + x1"), {},
-                    {{Prior::normal(0, 2)}, false, Prior::flat()});
+  for (std::size_t i = 1; i < 200; i += 2) table.columns[1].numbers()[i] = 0;
+  const Glm model(design_of(std::move(table), "y ~ 0 + x1"), make_family("logistic"),
+                  {{Prior::normal(0, 2)}, false, Prior::flat()});
   const Divided set(model, 2);
   ASSERT_EQ(set.shards.warnings().size(), 1U);
-  // Half the prior's precision, in working coordinates: that of the whole is the same twice over.
+  // Half the prior's precision, in working coordinates; the whole model's is twice that.
   Derivatives prior(1);
   model.add_prior_derivatives(params(set.mode.theta), prior);
   EXPECT_NEAR(std::pow(set.shards.fit(1).cholesky(0, 0), 2), prior.information(0, 0) / 2, 1e-10);
@@ -218,7 +220,7 @@ TEST(Consensus, IsExactForNormalPosteriors) {
 }
 
 // With N draws a weight is off by about N^-1/2, and so is the mean, in posterior standard deviations: 2 % for
-// half of 5,000 steps of warm-up. Three times that.
+// half of 5,000 steps of warm-up. Three times that is allowed.
 TEST(Consensus, LearnsTheSameWeightsFromDraws) {
   const auto model = gaussian(60);
   Divided set(model, 5);
@@ -236,7 +238,7 @@ TEST(Consensus, LearnsTheSameWeightsFromDraws) {
     (void)kernel.step(one, {.seed = 42, .chain = 0, .iteration = k});
     (void)fitted.step(two, {.seed = 42, .chain = 0, .iteration = k});
     if (k < 5000) {
-      EXPECT_EQ(one.theta, two.theta);  // the same draws, and the same weights before the end of warm-up
+      EXPECT_EQ(one.theta, two.theta);  // the same draws, and the same weights until warm-up ends
     } else {
       from_draws = from_draws || one.theta != two.theta;
       const Eigen::VectorXd t = one.theta - set.mode.theta;
@@ -268,8 +270,8 @@ TEST(Consensus, KeepsTheFitsWeightsIfTheWarmUpIsTooShortToLearnOthers) {
   EXPECT_NE(run(ShardWeights::draws, 200), run(ShardWeights::fit, 200));
 }
 
-// Shards' posteriors of 500 rows are nearly normal: what is left of their skewness moves the mean by a few
-// hundredths of a standard deviation and the sd by a per cent.
+// The posteriors of shards of 500 rows are nearly normal: their remaining skewness shifts the mean by a few
+// hundredths of a standard deviation and the sd by one per cent.
 TEST(Consensus, LogisticIsCloseToQuadrature) {
   const auto model = logistic(2000);
   const Quadrature q = integrate(model);
@@ -293,7 +295,8 @@ TEST(Consensus, LogisticIsCloseToQuadrature) {
   EXPECT_GT(accepted, 0.9);
 }
 
-// The mean is the posterior's; the covariance 1 + h^2 times its own; a step forgets h^2 / (1 + h^2) of theta.
+// The mean is the posterior's, the covariance is 1 + h^2 times the posterior's, and a step forgets h^2 / (1 +
+// h^2) of theta.
 TEST(Weierstrass, NormalPosteriorsAreWidenedByTheBandwidthAndNotMoved) {
   const auto model = gaussian(60);
   Divided set(model, 5);
@@ -313,12 +316,13 @@ TEST(Weierstrass, NormalPosteriorsAreWidenedByTheBandwidthAndNotMoved) {
   }
 }
 
-// The smoothed law itself, by quadrature, where neither the shards' posteriors nor their smoothed forms are
-// normal: an intercept, 30 rows of which two are 1, and so a shard of ten that has only zeros.
+// The smoothed distribution, by quadrature, where neither the shards' posteriors nor their smoothed forms are
+// normal: an intercept and 30 rows, two of which are 1, so that one shard of ten rows has only zeros.
 TEST(Weierstrass, SkewedPosteriorsMatchTheProductOfTheSmoothedOnes) {
   Table table = regression_table(30, 0, {}, 8, testing::draw_logistic);
-  for (std::size_t i = 0; i < 30; ++i) table.columns[0].values[i] = i == 0 || i == 10 ? 1 : 0;
-  const Logit model(design_of(std::move(table), "y ~ 1"), {}, {{Prior::normal(0, 2)}, false, Prior::flat()});
+  for (std::size_t i = 0; i < 30; ++i) table.columns[0].numbers()[i] = i == 0 || i == 10 ? 1 : 0;
+  const Glm model(design_of(std::move(table), "y ~ 1"), make_family("logistic"),
+                  {{Prior::normal(0, 2)}, false, Prior::flat()});
   constexpr double h = 0.8;
   Divided set(model, 3);
   ASSERT_TRUE(set.shards.warnings().empty());
@@ -350,7 +354,8 @@ TEST(Weierstrass, SkewedPosteriorsMatchTheProductOfTheSmoothedOnes) {
     skew += density * t * t * t;
   }
   const double expected = mean / total;
-  // It is a test of more than normal laws: the skewness is well above the third moments' Monte Carlo errors.
+  // The distribution is clearly not normal: the skewness is well above the Monte Carlo errors of the third
+  // moments.
   const double variance = square / total - expected * expected;
   const double third = skew / total - 3 * expected * square / total + 2 * std::pow(expected, 3);
   ASSERT_LT(third / std::pow(variance, 1.5), -0.2);
@@ -369,7 +374,7 @@ TEST(Weierstrass, SkewedPosteriorsMatchTheProductOfTheSmoothedOnes) {
   EXPECT_LT(std::abs(second.z(square / total)), 5);
   EXPECT_LT(std::abs(cubes.z(skew / total)), 5);
   EXPECT_GT(accepted, 0.7);
-  EXPECT_LT(accepted, 0.99);  // so the acceptance ratio has a say
+  EXPECT_LT(accepted, 0.99);  // so the acceptance ratio matters
 }
 
 TEST(Weierstrass, LogisticIsCloseToQuadrature) {
@@ -386,7 +391,8 @@ TEST(Weierstrass, LogisticIsCloseToQuadrature) {
     square += (theta - q.mean).cwiseAbs2() / steps;
     rows += static_cast<double>(info.rows_read) / steps;
   });
-  // 20,000 steps are some 2,200 independent draws: 2 % of a standard deviation in the mean, 1.5 % in the sd.
+  // 20,000 steps are worth some 2,200 independent draws: 2 % of a standard deviation in the mean, 1.5 % in
+  // the sd.
   for (Eigen::Index j = 0; j < 2; ++j) {
     const double sd = std::sqrt(q.covariance(j, j));
     EXPECT_LT(std::abs(mean[j]) / sd, 0.15) << j;
@@ -402,8 +408,8 @@ TEST(Weierstrass, WantsAPositiveBandwidth) {
     EXPECT_THROW(WeierstrassKernel(set.shards, {.bandwidth = h}, set.pool), UsageError);
 }
 
-// make(pool) makes a kernel: its draws for 1 and 2 threads, and in one go and resumed in warm-up and after
-// it.
+// make(pool) makes a kernel. Its draws must not depend on the number of threads (1 and 2) or on being resumed
+// in warm-up or after it.
 template <class Make>
 void expect_reproducible(const Make& make, const Eigen::VectorXd& start) {
   constexpr std::size_t warmup = 300, steps = 400;

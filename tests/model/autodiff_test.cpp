@@ -63,7 +63,7 @@ TEST(HyperDual, FunctionsHaveTheDerivativesOfTheirDoubles) {
     const HyperDual<1> d = f(a);
     const double h = 1e-4, value = f(x);
     EXPECT_NEAR(d.value, value, 1e-15 * (1 + std::abs(value))) << name;
-    // The error of the differences: h^2 times a higher derivative, and rounding over h^2.
+    // The error of the differences: h^2 times a higher derivative, plus rounding divided by h^2.
     EXPECT_NEAR(d.along, (f(x + h) - f(x - h)) / (2 * h), 1e-7 * (1 + std::abs(d.along))) << name;
     EXPECT_NEAR(d.second[0], (f(x + h) - 2 * value + f(x - h)) / (h * h), 2e-6 * (1 + std::abs(d.second[0])))
         << name;
@@ -144,7 +144,7 @@ static_assert(SummableModel<Autodiff> && Differentiable<Autodiff> && TwiceDiffer
 
 class AsGlm : public ::testing::TestWithParam<int> {
  protected:
-  static Glm<Logistic> make(int columns) {
+  static Glm make(int columns) {
     std::vector<double> beta;
     std::string formula = "y ~ 1";
     for (int j = 0; j < columns; ++j) {
@@ -154,9 +154,10 @@ class AsGlm : public ::testing::TestWithParam<int> {
     Design design =
         testing::design_of(testing::regression_table(700, 0.2, beta, 4, testing::draw_logistic), formula);
     const std::vector<Prior> priors(design.dim, Prior::normal(0, 2.5));
-    return {std::move(design), {}, {priors, true, Prior::flat()}};
+    return {std::move(design), make_family("logistic"),
+            GlmPriors{.coefficients = priors, .intercept_at_means = true}};
   }
-  const Glm<Logistic> glm = make(GetParam());
+  const Glm glm = make(GetParam());
   const Autodiff model{UserLogistic{&glm.design()}};
 };
 
@@ -203,17 +204,17 @@ TEST_P(AsGlm, ReproducesTheRemaindersAndTheMode) {
   check_expansion(model, pool, centre, cholesky);
 }
 
-// One group of directions, a group and a bit, and more parameters than fit on the stack.
+// One group of directions, a group and a part, and more parameters than fit on the stack.
 INSTANTIATE_TEST_SUITE_P(Columns, AsGlm, ::testing::Values(2, 5, 39));
 
-// y_i ~ Student t with 4 degrees of freedom about mu, log scale: not concave far from its mode.
+// y_i ~ Student's t with 4 degrees of freedom about mu, log scale: not concave far from its mode.
 struct Student {
   std::vector<double> y;
   std::vector<double> first = {0, 0};
   std::vector<std::string> names() const { return {"mu", "log_scale"}; }
   std::size_t rows() const { return y.size(); }
   std::vector<double> start() const { return first; }
-  // Of doubles alone.
+  // For doubles only.
   double log_prior(Params theta) const {
     return -0.5 * (theta[0] * theta[0] / 100 + theta[1] * theta[1] / 4);
   }
@@ -314,8 +315,7 @@ TEST(CheckTerms, NamesTheDerivativeThatIsNoNumber) {
   EXPECT_EQ(prior.find("the prior: the log density is 0, but its derivative is nan at"), 0U) << prior;
 }
 
-// Laplace errors: every row has a kink at its own y. A parabola is added so that there is a curvature to go
-// by.
+// Laplace errors: every row has a kink at its own y. A parabola is added so that there is some curvature.
 struct Kinked {
   std::vector<double> y;
   double parabola = 0;
@@ -339,8 +339,8 @@ TEST(CheckExpansion, RefusesTermsWithKinksInWords) {
   EXPECT_NE(flat.find("has a slope but no curvature in \"mu\""), std::string::npos) << flat;
   data.parabola = 0.1;
   const AutodiffModel<Kinked> model(data);
-  // At the median, which is near the mode, with the information the derivatives claim: 0.2 a row, where the
-  // truth has 2 phi(0) = 0.8 more.
+  // At the median, which is near the mode, with the information according to the derivatives: 0.2 per row,
+  // whereas the true one has 2 phi(0) = 0.8 more.
   std::vector<double> centre{1e-9};
   const Eigen::MatrixXd cholesky = Eigen::MatrixXd::Constant(1, 1, std::sqrt(0.2 * 5000));
   const std::string words = refusal([&] { check_expansion(model, pool, centre, cholesky); });
@@ -350,7 +350,7 @@ TEST(CheckExpansion, RefusesTermsWithKinksInWords) {
       0U)
       << words;
   EXPECT_NE(words.find(" in mu) it differs by -"), std::string::npos) << words;
-  EXPECT_NE(words.find("use the method full"), std::string::npos) << words;
+  EXPECT_NE(words.find("use `method full`"), std::string::npos) << words;
 }
 
 TEST(AutodiffModel, RefusesAStartOfTheWrongLength) {

@@ -10,34 +10,36 @@
 #include "mlo/model/gaussian_precision.hpp"
 #include "mlo/model/glm.hpp"
 #include "support/designs.hpp"
+#include "support/families.hpp"
 
 namespace mlo {
 namespace {
 
+using testing::FamilyCase;
 using Long = long double;
 
 // A row's term and its derivatives at (eta, a), from the textbook, in long double.
 struct Taylor {
   Long f, e, ee, a = 0, ea = 0, aa = 0;
 };
-Taylor taylor(const Logistic&, Long eta, Long y, Long) {
+Taylor logistic_taylor(Long eta, Long y) {
   const Long p = 1 / (1 + std::exp(-eta));
   return {y == 1 ? -std::log1p(std::exp(-eta)) : -std::log1p(std::exp(eta)), y - p, -p * (1 - p)};
 }
-Taylor taylor(const Probit&, Long eta, Long y, Long) {
+Taylor probit_taylor(Long eta, Long y) {
   const Long s = 2 * y - 1, z = s * eta, cdf = 0.5L * std::erfc(-z / std::sqrt(2.0L));
   const Long mills = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi_v<Long>) / cdf;
   return {std::log(cdf), s * mills, -mills * (z + mills)};
 }
-Taylor taylor(const Poisson&, Long eta, Long y, Long) {
+Taylor poisson_taylor(Long eta, Long y) {
   return {y * eta - std::exp(eta) - std::lgamma(y + 1), y - std::exp(eta), -std::exp(eta)};
 }
-Taylor taylor(const GaussianMean& g, Long eta, Long y, Long) {
-  const Long s2 = static_cast<Long>(g.sigma) * g.sigma;
+Taylor gaussian_mean_taylor(Long sigma, Long eta, Long y) {
+  const Long s2 = sigma * sigma;
   return {-(y - eta) * (y - eta) / (2 * s2) - std::log(2 * std::numbers::pi_v<Long> * s2) / 2, (y - eta) / s2,
           -1 / s2};
 }
-Taylor taylor(const Gaussian&, Long eta, Long y, Long a) {
+Taylor gaussian_taylor(Long eta, Long y, Long a) {
   const Long w = std::exp(-2 * a), r = y - eta;
   return {-r * r * w / 2 - a - std::log(2 * std::numbers::pi_v<Long>) / 2,
           r * w,
@@ -47,30 +49,33 @@ Taylor taylor(const Gaussian&, Long eta, Long y, Long a) {
           -2 * r * r * w};
 }
 
-double draw(const Logistic&, Stream& s, double eta) { return testing::draw_logistic(s, eta); }
-double draw(const Probit&, Stream& s, double eta) { return testing::draw_probit(s, eta); }
-double draw(const Poisson&, Stream& s, double eta) { return testing::draw_poisson(s, eta); }
-double draw(const GaussianMean&, Stream& s, double eta) { return testing::draw_gaussian(s, eta); }
-double draw(const Gaussian&, Stream& s, double eta) { return testing::draw_gaussian(s, eta); }
+Taylor taylor(const FamilyCase& f, Long eta, Long y, Long a) {
+  if (f.name == "logistic") return logistic_taylor(eta, y);
+  if (f.name == "probit") return probit_taylor(eta, y);
+  if (f.name == "poisson") return poisson_taylor(eta, y);
+  if (f.name == "gaussian-mean") return gaussian_mean_taylor(f.numbers.at("known-sigma"), eta, y);
+  return gaussian_taylor(eta, y, a);
+}
 
-template <class F>
-class Remainders : public ::testing::Test {
+class Remainders : public testing::OnFamily {
  protected:
-  static Glm<F> model() {
-    Design d =
-        testing::design_of(testing::regression_table(700, 0.4, {0.7, -0.5, 0.2}, 11,
-                                                     [](Stream& s, double eta) { return draw(F{}, s, eta); }),
-                           "y ~ x1 + x2 + offset(0.1 * x3)");
-    GlmPriors priors{std::vector<Prior>(d.dim, Prior::normal(0, 2)), false, Prior::gamma(2, 0.7)};
-    return {std::move(d), F{}, priors};
+  static Glm make() {
+    Design d = testing::design_of(testing::regression_table(700, 0.4, {0.7, -0.5, 0.2}, 11, GetParam().draw),
+                                  "y ~ x1 + x2 + offset(0.1 * x3)");
+    GlmPriors priors{.coefficients = std::vector<Prior>(d.dim, Prior::normal(0, 2)),
+                     .second = Prior::gamma(2, 0.7)};
+    return {std::move(d), GetParam().make(), std::move(priors)};
   }
+  const Glm model = make();
 };
-using Families = ::testing::Types<Logistic, Probit, Poisson, GaussianMean, Gaussian>;
-TYPED_TEST_SUITE(Remainders, Families);
+MLO_ON_FAMILIES(Remainders,
+                (std::vector<FamilyCase>{{"logistic", {}, testing::draw_logistic},
+                                         {"probit", {}, testing::draw_probit},
+                                         {"poisson", {}, testing::draw_poisson},
+                                         {"gaussian-mean", {{"known-sigma", 1.3}}, testing::draw_gaussian},
+                                         {"gaussian", {}, testing::draw_gaussian}}));
 
-TYPED_TEST(Remainders, AreThoseOfTheTextbookInLongDouble) {
-  using F = TypeParam;
-  const auto model = this->model();
+TEST_P(Remainders, AreThoseOfTheTextbookInLongDouble) {
   const std::size_t p = model.design().dim;
   std::vector<double> centre(model.dim()), from(model.dim()), to(model.dim());
   for (const double size : {1e-6, 1e-3, 0.1, 1.0}) {
@@ -93,16 +98,16 @@ TYPED_TEST(Remainders, AreThoseOfTheTextbookInLongDouble) {
         return sum;
       };
       const auto aux = [&](const std::vector<double>& theta) -> Long {
-        return F::has_aux ? theta.back() : 0;
+        return model.family().estimates_second() ? theta.back() : 0;
       };
-      const Taylor c = taylor(F{}, eta(centre), y, aux(centre));
+      const Taylor c = taylor(GetParam(), eta(centre), y, aux(centre));
       const auto remainder = [&](const std::vector<double>& theta) {
         const Long t = eta(theta) - eta(centre), a = aux(theta) - aux(centre);
-        return taylor(F{}, eta(theta), y, aux(theta)).f - c.e * t - c.a * a -
+        return taylor(GetParam(), eta(theta), y, aux(theta)).f - c.e * t - c.a * a -
                (c.ee * t * t + 2 * c.ea * t * a + c.aa * a * a) / 2;
       };
       const Long expected = remainder(to) - remainder(from);
-      // The terms' own rounding: some units of the last place of numbers as large as they are.
+      // Rounding of the terms: some units in the last place of numbers of their size.
       const double scale = 1 + std::abs(static_cast<double>(c.f)) + std::abs(static_cast<double>(c.ee));
       ASSERT_NEAR(out[k], static_cast<double>(expected), 3e-14 * scale)
           << "row " << ids[k] << " size " << size;
@@ -112,8 +117,7 @@ TYPED_TEST(Remainders, AreThoseOfTheTextbookInLongDouble) {
 
 // sum_i r_i = sum_i D_i - Q, with Q from the sums of derivatives: the expansions of the rows add up to that
 // of the sum.
-TYPED_TEST(Remainders, AndTheQuadraticFormAddUpToTheDifferenceOfTheSums) {
-  const auto model = this->model();
+TEST_P(Remainders, AndTheQuadraticFormAddUpToTheDifferenceOfTheSums) {
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
   const Eigen::LLT<Eigen::MatrixXd> chol(mode.information);

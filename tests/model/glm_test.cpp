@@ -9,13 +9,16 @@
 #include <random>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/special.hpp"
 #include "mlo/model/gaussian_precision.hpp"
 #include "support/designs.hpp"
+#include "support/families.hpp"
 
 namespace mlo {
 namespace {
 
 using testing::design_of;
+using testing::FamilyCase;
 using testing::regression_table;
 
 GlmPriors some_priors(const Design& design, bool at_means) {
@@ -23,31 +26,24 @@ GlmPriors some_priors(const Design& design, bool at_means) {
   priors.coefficients.assign(design.dim, Prior::normal(0.3, 2));
   if (design.dim > 1) priors.coefficients.back() = Prior::student_t(4, 0.1, 1.5);
   priors.intercept_at_means = at_means;
-  priors.aux = Prior::gamma(2, 0.7);
+  priors.second = Prior::gamma(2, 0.7);
   return priors;
 }
 
 // Reference densities straight from their textbook formulas, in long double.
-long double reference(const Logistic&, long double eta, long double y, long double) {
+long double reference_logistic(long double eta, long double y) {
   const long double p = 1 / (1 + std::exp(-eta));
   return y == 1 ? std::log(p) : std::log1p(-p);
 }
-long double reference(const Probit&, long double eta, long double y, long double) {
+long double reference_probit(long double eta, long double y) {
   const long double s = 2 * y - 1;
   return std::log(0.5L * std::erfc(-s * eta / std::sqrt(2.0L)));
 }
-long double reference(const Poisson&, long double eta, long double y, long double) {
+long double reference_poisson(long double eta, long double y) {
   return y * eta - std::exp(eta) - std::lgamma(y + 1);
 }
-long double reference(const GaussianMean& f, long double eta, long double y, long double) {
-  const long double s = f.sigma;
-  return -0.5L * (y - eta) * (y - eta) / (s * s) -
-         std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
-}
-long double reference(const Gaussian&, long double eta, long double y, long double a) {
-  const long double s = std::exp(a);
-  return -0.5L * (y - eta) * (y - eta) / (s * s) -
-         std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
+long double reference_gaussian(long double s, long double residual) {
+  return -0.5L * residual * residual / (s * s) - std::log(s * std::sqrt(2 * std::numbers::pi_v<long double>));
 }
 long double reference_student(long double nu, long double sigma, long double residual) {
   const long double z = residual / sigma;
@@ -55,77 +51,63 @@ long double reference_student(long double nu, long double sigma, long double res
          std::log(sigma * std::sqrt(nu * std::numbers::pi_v<long double>)) -
          (nu + 1) / 2 * std::log1p(z * z / nu);
 }
-long double reference(const StudentKnownScale& f, long double eta, long double y, long double) {
-  return reference_student(f.freedom, f.sigma, y - eta);
-}
-long double reference(const Student& f, long double eta, long double y, long double a) {
-  return reference_student(f.freedom, std::exp(a), y - eta);
-}
 // y failures before the k-th success of probability k / (k + mu).
 long double reference_negative_binomial(long double k, long double mu, long double y) {
   return std::lgamma(y + k) - std::lgamma(k) - std::lgamma(y + 1) + k * std::log(k / (k + mu)) +
          y * std::log(mu / (k + mu));
 }
-long double reference(const NegativeBinomialKnownSize& f, long double eta, long double y, long double) {
-  return reference_negative_binomial(f.size, std::exp(eta), y);
+// Shape k and rate k / mu.
+long double reference_gamma(long double k, long double mu, long double y) {
+  return k * std::log(k / mu) + (k - 1) * std::log(y) - k * y / mu - std::lgamma(k);
 }
-long double reference(const NegativeBinomial&, long double eta, long double y, long double a) {
-  return reference_negative_binomial(std::exp(a), std::exp(eta), y);
-}
-
-double draw(const Logistic&, Stream& s, double eta) { return testing::draw_logistic(s, eta); }
-double draw(const Probit&, Stream& s, double eta) { return testing::draw_probit(s, eta); }
-double draw(const Poisson&, Stream& s, double eta) { return testing::draw_poisson(s, eta); }
-double draw(const GaussianMean&, Stream& s, double eta) { return testing::draw_gaussian(s, eta); }
-double draw(const Gaussian&, Stream& s, double eta) { return testing::draw_gaussian(s, eta); }
-double draw(const StudentKnownScale&, Stream& s, double eta) { return testing::draw_student(s, eta); }
-double draw(const Student&, Stream& s, double eta) { return testing::draw_student(s, eta); }
-double draw(const NegativeBinomialKnownSize&, Stream& s, double eta) {
-  return testing::draw_negative_binomial(s, eta);
-}
-double draw(const NegativeBinomial&, Stream& s, double eta) {
-  return testing::draw_negative_binomial(s, eta);
+// `a`: the log of the second parameter, if it is estimated.
+long double reference(const FamilyCase& f, long double eta, long double y, long double a) {
+  const auto second = [&](const char* known) {
+    return f.numbers.contains(known) ? static_cast<long double>(f.numbers.at(known)) : std::exp(a);
+  };
+  if (f.name == "logistic") return reference_logistic(eta, y);
+  if (f.name == "probit") return reference_probit(eta, y);
+  if (f.name == "poisson") return reference_poisson(eta, y);
+  if (f.name == "student") return reference_student(f.numbers.at("freedom"), second("known-sigma"), y - eta);
+  if (f.name == "negative-binomial") return reference_negative_binomial(second("size"), std::exp(eta), y);
+  if (f.name == "gamma") return reference_gamma(second("shape"), std::exp(eta), y);
+  return reference_gaussian(second("known-sigma"), y - eta);
 }
 
-template <class F>
-class GlmTest : public ::testing::Test {
+class GlmTest : public testing::OnFamily {
  protected:
   static Design design(std::size_t rows = 1003) {
-    Table table = regression_table(rows, 0.4, {0.7, -0.5, 0.2}, 11,
-                                   [](Stream& s, double eta) { return draw(F{}, s, eta); });
-    for (double& x : table.columns[2].values) x = 1000 + 30 * x;  // badly scaled on purpose
+    Table table = regression_table(rows, 0.4, {0.7, -0.5, 0.2}, 11, GetParam().draw);
+    for (double& x : table.columns[2].numbers()) x = 1000 + 30 * x;  // badly scaled on purpose
     return design_of(std::move(table), "y ~ x1 + x2 + x3 + offset(0.1 * x3)");
   }
-  static Glm<F> model(bool at_means = false) {
+  static Glm model(bool at_means = false) {
     Design d = design();
     GlmPriors priors = some_priors(d, at_means);
-    return Glm<F>(std::move(d), F{}, std::move(priors));
+    return {std::move(d), GetParam().make(), std::move(priors)};
   }
-  static std::vector<double> point(const Glm<F>& m) {
+  static std::vector<double> point(const Glm& m) {
     std::vector<double> theta(m.dim());
     for (std::size_t j = 0; j < theta.size(); ++j) theta[j] = 0.3 - 0.17 * static_cast<double>(j);
     return theta;
   }
 };
-using Families = ::testing::Types<Logistic, Probit, Poisson, GaussianMean, Gaussian, StudentKnownScale,
-                                  Student, NegativeBinomialKnownSize, NegativeBinomial>;
-TYPED_TEST_SUITE(GlmTest, Families);
+MLO_ON_FAMILIES(GlmTest, testing::all_families());
 
-TYPED_TEST(GlmTest, TermsAreTheLogDensityAtTheUsersParameters) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
+TEST_P(GlmTest, TermsAreTheLogDensityAtTheUsersParameters) {
+  const Glm glm = model();
+  const auto theta = point(glm);
   // The reference works on the raw table and the user's coefficients, not on the working columns.
-  Table table = regression_table(1003, 0.4, {0.7, -0.5, 0.2}, 11,
-                                 [](Stream& s, double eta) { return draw(TypeParam{}, s, eta); });
-  std::vector<double> user(model.dim());
-  model.to_user(theta, user);
-  std::vector<double> terms(model.rows());
-  model.log_likelihoods(theta, Rows::range(0, model.rows()), terms);
-  for (std::size_t i = 0; i < model.rows(); ++i) {
-    const long double x1 = table.columns[1].values[i], x2 = 1000 + 30 * table.columns[2].values[i],
-                      x3 = table.columns[3].values[i];
+  Table table = regression_table(1003, 0.4, {0.7, -0.5, 0.2}, 11, GetParam().draw);
+  std::vector<double> user(glm.dim());
+  glm.to_user(theta, user);
+  std::vector<double> terms(glm.rows());
+  glm.log_likelihoods(theta, Rows::range(0, glm.rows()), terms);
+  for (std::size_t i = 0; i < glm.rows(); ++i) {
+    const long double x1 = table.columns[1].numbers()[i], x2 = 1000 + 30 * table.columns[2].numbers()[i],
+                      x3 = table.columns[3].numbers()[i];
     const long double eta = user[0] + user[1] * x1 + user[2] * x2 + user[3] * x3 + 0.1L * x3;
-    const long double expected = reference(TypeParam{}, eta, table.columns[0].values[i], theta.back());
+    const long double expected = reference(GetParam(), eta, table.columns[0].numbers()[i], theta.back());
     // eta is a sum of terms of size 10 here: 1e-15 of that, times a slope of up to a few.
     ASSERT_NEAR(terms[i], static_cast<double>(expected),
                 1e-11 * (1 + std::abs(static_cast<double>(expected))))
@@ -133,58 +115,58 @@ TYPED_TEST(GlmTest, TermsAreTheLogDensityAtTheUsersParameters) {
   }
 }
 
-TYPED_TEST(GlmTest, ATermDoesNotDependOnHowRowsAreBatched) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
-  std::vector<double> all(model.rows());
-  model.log_likelihoods(theta, Rows::range(0, model.rows()), all);
+TEST_P(GlmTest, ATermDoesNotDependOnHowRowsAreBatched) {
+  const Glm glm = model();
+  const auto theta = point(glm);
+  std::vector<double> all(glm.rows());
+  glm.log_likelihoods(theta, Rows::range(0, glm.rows()), all);
   std::vector<RowId> ids(777);
   std::mt19937 random(5);
-  for (RowId& id : ids) id = static_cast<RowId>(random() % model.rows());
+  for (RowId& id : ids) id = static_cast<RowId>(random() % glm.rows());
   std::vector<double> some(ids.size());
-  model.log_likelihoods(theta, Rows(ids), some);
+  glm.log_likelihoods(theta, Rows(ids), some);
   for (std::size_t k = 0; k < ids.size(); ++k) ASSERT_EQ(some[k], all[ids[k]]) << k;
   for (std::size_t i = 0; i < 20; ++i) {
     double one = 0;
-    model.log_likelihoods(theta, Rows::range(i, 1), {&one, 1});
+    glm.log_likelihoods(theta, Rows::range(i, 1), {&one, 1});
     ASSERT_EQ(one, all[i]);
   }
 }
 
-TYPED_TEST(GlmTest, TheSumDiffersFromTheTermsByAConstantThatCancels) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
+TEST_P(GlmTest, TheSumDiffersFromTheTermsByAConstantThatCancels) {
+  const Glm glm = model();
+  const auto theta = point(glm);
   std::vector<double> other = theta;
   other[0] += 0.05;
-  std::vector<double> a(model.rows()), b(model.rows());
-  const Rows rows = Rows::range(0, model.rows());
-  model.log_likelihoods(theta, rows, a);
-  model.log_likelihoods(other, rows, b);
+  std::vector<double> a(glm.rows()), b(glm.rows());
+  const Rows rows = Rows::range(0, glm.rows());
+  glm.log_likelihoods(theta, rows, a);
+  glm.log_likelihoods(other, rows, b);
   long double difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) difference += static_cast<long double>(b[i]) - a[i];
-  EXPECT_NEAR(model.log_likelihood(other, rows) - model.log_likelihood(theta, rows),
+  EXPECT_NEAR(glm.log_likelihood(other, rows) - glm.log_likelihood(theta, rows),
               static_cast<double>(difference), 1e-9);
 }
 
-TYPED_TEST(GlmTest, DerivativesAreThoseOfTheSum) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
+TEST_P(GlmTest, DerivativesAreThoseOfTheSum) {
+  const Glm glm = model();
+  const auto theta = point(glm);
   const Rows rows = Rows::range(3, 500);
-  Derivatives d(model.dim());
-  model.add_derivatives(theta, rows, d);
-  EXPECT_NEAR(d.value, model.log_likelihood(theta, rows), 1e-9 * std::abs(d.value));
+  Derivatives d(glm.dim());
+  glm.add_derivatives(theta, rows, d);
+  EXPECT_NEAR(d.value, glm.log_likelihood(theta, rows), 1e-9 * std::abs(d.value));
   const double h = 1e-4;
   const auto shifted = [&](std::size_t j, double a, std::size_t k, double b) {
     std::vector<double> t = theta;
     t[j] += a;
     t[k] += b;
-    return model.log_likelihood(t, rows);
+    return glm.log_likelihood(t, rows);
   };
-  for (std::size_t j = 0; j < model.dim(); ++j) {
+  for (std::size_t j = 0; j < glm.dim(); ++j) {
     const auto row = static_cast<Eigen::Index>(j);
     const double slope = (shifted(j, h, j, 0) - shifted(j, -h, j, 0)) / (2 * h);
     EXPECT_NEAR(d.gradient[row], slope, 1e-4 * (1 + std::abs(slope)));
-    for (std::size_t k = 0; k < model.dim(); ++k) {
+    for (std::size_t k = 0; k < glm.dim(); ++k) {
       const double mixed =
           -(shifted(j, h, k, h) - shifted(j, h, k, -h) - shifted(j, -h, k, h) + shifted(j, -h, k, -h)) /
           (4 * h * h);
@@ -193,80 +175,81 @@ TYPED_TEST(GlmTest, DerivativesAreThoseOfTheSum) {
   }
 }
 
-TYPED_TEST(GlmTest, DerivativesOfScatteredRowsAreTheSame) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
+TEST_P(GlmTest, DerivativesOfScatteredRowsAreTheSame) {
+  const Glm glm = model();
+  const auto theta = point(glm);
   std::vector<RowId> ids(600);
   for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = static_cast<RowId>(k);
-  Derivatives a(model.dim()), b(model.dim());
-  model.add_derivatives(theta, Rows::range(0, ids.size()), a);
-  model.add_derivatives(theta, Rows(ids), b);
+  Derivatives a(glm.dim()), b(glm.dim());
+  glm.add_derivatives(theta, Rows::range(0, ids.size()), a);
+  glm.add_derivatives(theta, Rows(ids), b);
   EXPECT_EQ(a.value, b.value);
   EXPECT_TRUE(a.gradient == b.gradient);
   EXPECT_TRUE(a.information == b.information);
 }
 
-TYPED_TEST(GlmTest, GradientsOfRowsAddUpToTheGradient) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
+TEST_P(GlmTest, GradientsOfRowsAddUpToTheGradient) {
+  const Glm glm = model();
+  const auto theta = point(glm);
   const Rows rows = Rows::range(0, 600);
-  Derivatives d(model.dim());
-  model.add_derivatives(theta, rows, d);
+  Derivatives d(glm.dim());
+  glm.add_derivatives(theta, rows, d);
   Eigen::MatrixXd gradients;
-  model.gradients(theta, rows, gradients);
+  glm.gradients(theta, rows, gradients);
   EXPECT_LT((gradients.colwise().sum().transpose() - d.gradient).cwiseAbs().maxCoeff(),
             1e-10 * (1 + d.gradient.cwiseAbs().maxCoeff()));
 }
 
-TYPED_TEST(GlmTest, CoordinatesGoThereAndBack) {
-  const auto model = this->model();
-  const auto theta = this->point(model);
-  std::vector<double> user(model.dim()), back(model.dim());
-  model.to_user(theta, user);
-  model.to_working(user, back);
+TEST_P(GlmTest, CoordinatesGoThereAndBack) {
+  const Glm glm = model();
+  const auto theta = point(glm);
+  std::vector<double> user(glm.dim()), back(glm.dim());
+  glm.to_user(theta, user);
+  glm.to_working(user, back);
   for (std::size_t j = 0; j < theta.size(); ++j) EXPECT_NEAR(back[j], theta[j], 1e-12);
-  const Eigen::MatrixXd jacobian = model.user_jacobian(theta);
+  const Eigen::MatrixXd jacobian = glm.user_jacobian(theta);
   const double h = 1e-6;
   for (std::size_t j = 0; j < theta.size(); ++j) {
-    std::vector<double> moved = theta, up(model.dim());
+    std::vector<double> moved = theta, up(glm.dim());
     moved[j] += h;
-    model.to_user(moved, up);
+    glm.to_user(moved, up);
     for (std::size_t k = 0; k < theta.size(); ++k)
       EXPECT_NEAR(jacobian(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)), (up[k] - user[k]) / h,
                   1e-5);
   }
 }
 
-TYPED_TEST(GlmTest, PriorIsThatOfTheUsersParametersWithTheJacobianOfTheScale) {
+TEST_P(GlmTest, PriorIsThatOfTheUsersParametersWithTheJacobianOfTheScale) {
   for (const bool at_means : {false, true}) {
-    const auto model = this->model(at_means);
-    const auto theta = this->point(model);
-    std::vector<double> user(model.dim());
-    model.to_user(theta, user);
+    const Glm glm = model(at_means);
+    const auto theta = point(glm);
+    std::vector<double> user(glm.dim());
+    glm.to_user(theta, user);
     double expected = Prior::normal(0.3, 2).log_density(at_means ? theta[0] : user[0]);
     expected += Prior::normal(0.3, 2).log_density(user[1]) + Prior::normal(0.3, 2).log_density(user[2]);
     expected += Prior::student_t(4, 0.1, 1.5).log_density(user[3]);
-    if (TypeParam::has_aux) expected += Prior::gamma(2, 0.7).log_density(user.back()) + std::log(user.back());
-    EXPECT_NEAR(model.log_prior(theta), expected, 1e-12 * std::abs(expected));
+    if (glm.family().estimates_second())
+      expected += Prior::gamma(2, 0.7).log_density(user.back()) + std::log(user.back());
+    EXPECT_NEAR(glm.log_prior(theta), expected, 1e-12 * std::abs(expected));
   }
 }
 
-TYPED_TEST(GlmTest, PriorDerivativesAreThoseOfThePrior) {
+TEST_P(GlmTest, PriorDerivativesAreThoseOfThePrior) {
   for (const bool at_means : {false, true}) {
-    const auto model = this->model(at_means);
-    const auto theta = this->point(model);
-    Derivatives d(model.dim());
-    model.add_prior_derivatives(theta, d);
+    const Glm glm = model(at_means);
+    const auto theta = point(glm);
+    Derivatives d(glm.dim());
+    glm.add_prior_derivatives(theta, d);
     const double h = 1e-5;
-    for (std::size_t j = 0; j < model.dim(); ++j) {
+    for (std::size_t j = 0; j < glm.dim(); ++j) {
       std::vector<double> up = theta, down = theta;
       up[j] += h;
       down[j] -= h;
-      const double slope = (model.log_prior(up) - model.log_prior(down)) / (2 * h);
+      const double slope = (glm.log_prior(up) - glm.log_prior(down)) / (2 * h);
       EXPECT_NEAR(d.gradient[static_cast<Eigen::Index>(j)], slope, 1e-5 * (1 + std::abs(slope)));
-      Derivatives a(model.dim()), b(model.dim());
-      model.add_prior_derivatives(up, a);
-      model.add_prior_derivatives(down, b);
+      Derivatives a(glm.dim()), b(glm.dim());
+      glm.add_prior_derivatives(up, a);
+      glm.add_prior_derivatives(down, b);
       const Eigen::VectorXd column = -(a.gradient - b.gradient) / (2 * h);
       EXPECT_LT((d.information.col(static_cast<Eigen::Index>(j)) - column).cwiseAbs().maxCoeff(),
                 1e-4 * (1 + column.cwiseAbs().maxCoeff()));
@@ -297,7 +280,7 @@ TEST(LogNormalCdf, IsRightInTheCentreAndInBothTails) {
 
 TEST(GaussianPrecision, TermsAndDerivativesMatchTheirFormulas) {
   Table table = regression_table(200, 1.0, {}, 3, testing::draw_gaussian);
-  const std::vector<double> y = table.columns[0].values;
+  const std::vector<double> y = table.columns[0].numbers();
   const GaussianPrecision model(design_of(std::move(table), "y ~ 1"), 0.5, Prior::gamma(0.01, 0.01));
   const std::vector<double> theta{0.7};
   std::vector<double> terms(200);
@@ -317,20 +300,16 @@ TEST(GaussianPrecision, TermsAndDerivativesMatchTheirFormulas) {
   EXPECT_EQ(model.log_prior(std::vector<double>{-0.1}), -std::numeric_limits<double>::infinity());
 }
 
-std::string refusal(const std::string& family, const std::vector<double>& y) {
+std::string refusal(const std::string& family, const std::vector<double>& y,
+                    const FamilyNumbers& numbers = {}) {
   Table table;
-  table.file = "d.csv";
+  table.source = {.name = "d.csv", .unit = Source::Unit::line};
   table.rows = y.size();
   table.columns.push_back({"y", y});
   try {
     const Design design = design_of(std::move(table), "y ~ 1");
     const GlmPriors priors = some_priors(design, true);
-    if (family == "logistic") Glm<Logistic>(design, {}, priors);
-    if (family == "poisson") Glm<Poisson>(design, {}, priors);
-    if (family == "gaussian") Glm<Gaussian>(design, {}, priors);
-    if (family == "student") Glm<Student>(design, {}, priors);
-    if (family == "negative-binomial") Glm<NegativeBinomial>(design, {}, priors);
-    if (family == "known size") Glm<NegativeBinomialKnownSize>(design, {}, priors);
+    Glm(design, make_family(family, numbers), priors);
   } catch (const DataError& e) {
     return e.what();
   }
@@ -353,12 +332,21 @@ TEST(Families, RefuseResponsesThatBreakTheirRuleWithTheLine) {
             "d.csv: response \"y\": all 2 rows are 3; a gaussian model needs values that differ");
   EXPECT_EQ(refusal("student", {3, 3}),
             "d.csv: response \"y\": all 2 rows are 3; a student model needs values that differ");
-  for (const char* family : {"negative-binomial", "known size"}) {
-    EXPECT_EQ(refusal(family, {1, -1}),
+  for (const FamilyNumbers& numbers : {FamilyNumbers{}, FamilyNumbers{{"size", 1}}}) {
+    EXPECT_EQ(refusal("negative-binomial", {1, -1}, numbers),
               "d.csv:3: response \"y\": a negative-binomial model needs counts 0, 1, 2, ... (got -1)");
-    EXPECT_EQ(refusal(family, {0, 0}),
+    EXPECT_EQ(refusal("negative-binomial", {0, 0}, numbers),
               "d.csv: response \"y\": all 2 rows are 0; a negative-binomial model needs some counts above 0");
   }
+  for (const FamilyNumbers& numbers : {FamilyNumbers{}, FamilyNumbers{{"shape", 1}}}) {
+    EXPECT_EQ(refusal("gamma", {1, 0}, numbers),
+              "d.csv:3: response \"y\": a gamma model needs numbers above 0 (got 0)");
+    EXPECT_EQ(refusal("gamma", {-2.5, 1}, numbers),
+              "d.csv:2: response \"y\": a gamma model needs numbers above 0 (got -2.5)");
+  }
+  EXPECT_EQ(refusal("gamma", {3, 3}),
+            "d.csv: response \"y\": all 2 rows are 3; a gamma model needs values that differ");
+  EXPECT_EQ(refusal("gamma", {3, 3}, {{"shape", 1}}), "no error");
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ std::vector<Prior> all_proper() {
           Prior::laplace(-0.2, 1.3), Prior::gamma(2.5, 1.7)};
 }
 
-// The integral over the line by the substitution x = location + sinh(t) pieces: a plain trapezoid in t
-// converges fast even for the cauchy's tails.
+// The integral over the line, by the trapezoid rule after a sinh substitution, which converges fast even for
+// Cauchy tails.
 TEST(Prior, DensitiesIntegrateToOne) {
   for (const Prior& prior : all_proper()) {
     const bool positive = prior.kind() == Prior::Kind::gamma;
@@ -34,7 +34,7 @@ TEST(Prior, DensitiesIntegrateToOne) {
       const double f = prior.log_density(x) + std::log(dx);
       total += std::exp(f) * h;
     }
-    // The kink of laplace costs the trapezoid its fast convergence: h^2 is what is left.
+    // Because of the kink of the Laplace density, the trapezoid rule converges only like h^2.
     EXPECT_NEAR(total, 1, 1e-5) << prior.text();
   }
 }

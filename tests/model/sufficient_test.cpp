@@ -5,18 +5,20 @@
 
 #include <cmath>
 
+#include "mlo/model/gaussian_precision.hpp"
+#include "mlo/model/glm.hpp"
+#include "mlo/model/mode.hpp"
 #include "support/designs.hpp"
 
 namespace mlo {
 namespace {
 
-// From the sums alone, the log-likelihood of all rows is what the rows say: at the mode, near it and far
-// away.
+// The log-likelihood from the sums alone equals that from all rows: at the mode, near it and far away.
 template <class M>
 void expect_summary(const M& model) {
   ThreadPool pool(1);
   const Mode mode = find_mode(model, pool);
-  const Summarised<M> summarised(model, mode);
+  const Summarised summarised(model, model.summed(mode));
   EXPECT_EQ(summarised.rows(), 0U);
   EXPECT_EQ(summarised.dim(), model.dim());
   const Eigen::VectorXd sd = mode.information.inverse().diagonal().cwiseSqrt();
@@ -41,8 +43,10 @@ TEST(Summarised, IsTheLogLikelihoodOfAllRows) {
                               "y ~ x1 + x2");
   };
   const std::vector<Prior> coefficients(3, Prior::student_t(3, 0, 2));
-  expect_summary(Glm<GaussianMean>(design(), {.sigma = 1.3}, {coefficients, false, Prior::flat()}));
-  expect_summary(Glm<Gaussian>(design(), {}, {coefficients, false, Prior::gamma(2, 1)}));
+  expect_summary(Glm(design(), make_family("gaussian-mean", {{"known-sigma", 1.3}}),
+                     GlmPriors{.coefficients = coefficients}));
+  expect_summary(Glm(design(), make_family("gaussian"),
+                     GlmPriors{.coefficients = coefficients, .second = Prior::gamma(2, 1)}));
   expect_summary(GaussianPrecision(
       testing::design_of(testing::regression_table(50, 0.0, {}, 3, testing::draw_gaussian), "y ~ 1"), 0.2,
       Prior::gamma(2, 0.7)));

@@ -94,7 +94,7 @@ TEST(Comparison, IsWrittenInEveryForm) {
   EXPECT_EQ(svg.rfind("<svg", 0), 0U);
   EXPECT_NE(svg.find("y ~ &lt;x&gt;"), std::string::npos);
   EXPECT_NE(svg.find("mlo:subsample-size=10"), std::string::npos);
-  EXPECT_EQ(svg.find("confidence"), std::string::npos);  // it has no place in the plot
+  EXPECT_EQ(svg.find("confidence"), std::string::npos);  // it cannot be plotted
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/report/comparison.hpp"
 #include "mlo/report/run_summary.hpp"
 #include "mlo/report/stan_csv.hpp"
 
@@ -44,6 +45,32 @@ TEST(RunSummary, RefusesWhatIsNotASummary) {
   EXPECT_THROW(static_cast<void>(summary_from_json("nonsense", "run.json")), DataError);
 }
 
+TEST(RunSummary, NamesTheFieldThatIsNotAsItShouldBe) {
+  const std::string good = as_json(example());
+  const auto message = [&](const std::string& from, const std::string& to) {
+    try {
+      static_cast<void>(summary_from_json(std::regex_replace(good, std::regex(from), to), "run.json"));
+    } catch (const DataError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message("\"approximate\"", "\"certain\""),
+            "run.json: not a summary written by mlo: unknown promise \"certain\"");
+  EXPECT_EQ(message("\"not the posterior\"", "\"fine\""),
+            "run.json: not a summary written by mlo: unknown verdict \"fine\"");
+  EXPECT_EQ(message("\"used\": 10", "\"used\": -1"),
+            "run.json: not a summary written by mlo: \"used\" must be a whole number between 0 and "
+            "18446744073709551615 (got -1)");
+  EXPECT_EQ(message("\"passes\"", "\"passed\""),
+            "run.json: not a summary written by mlo: it has no \"passes\"");
+}
+
+TEST(RunSummary, IsNotExactUntilAMethodSaysSo) {
+  EXPECT_EQ(RunSummary().method.promise, Promise::approximate);
+  EXPECT_EQ(MethodResult().promise, Promise::approximate);
+}
+
 TEST(RunSummary, TableShowsTheLaplaceSdAndTheRatioOfANoisyMethod) {
   const std::string table =
       std::regex_replace(as_table(example()), std::regex("\n *"), " ");  // lines are wrapped
@@ -65,7 +92,7 @@ TEST(NoiseReport, SaysInWordsHowFarTheSpreadCanBeTrusted) {
   EXPECT_EQ(noise_report(0, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::none);
   EXPECT_EQ(noise_report(0.05, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::harmless);
   EXPECT_EQ(noise_report(1, p, {0.5, 0.001}).verdict, NoiseReport::Verdict::inflated);
-  // What a method allows for, or decides in spite of, is judged by its own measure.
+  // Methods that allow for noise, or decide in spite of it, are judged by other criteria.
   EXPECT_EQ(noise_report(0.8, p, {0.5, 0.001}, NoiseEffect::corrected).verdict,
             NoiseReport::Verdict::harmless);
   EXPECT_EQ(noise_report(3, p, {0.5, 0.001}, NoiseEffect::corrected).verdict, NoiseReport::Verdict::inflated);
@@ -78,8 +105,20 @@ TEST(NoiseReport, SaysInWordsHowFarTheSpreadCanBeTrusted) {
   EXPECT_NE(far.words.find("2 to 5 times (median 3.5)"), std::string::npos) << far.words;
 }
 
+TEST(StanCsv, TheModelsNameIsAnIdentifier) {
+  for (const auto& [family, name] :
+       {std::pair("logistic", "logistic"), std::pair("gaussian-mean", "gaussian_mean"),
+        std::pair("negative-binomial", "negative_binomial")}) {
+    StanCsvHeader header;
+    header.family = family;
+    const std::string text = stan_csv(header, {});
+    EXPECT_NE(text.find(std::string("# model = mlo_") + name + "_model\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(std::string("# mlo_family = ") + family + "\n"), std::string::npos) << text;
+  }
+}
+
 TEST(StanCsv, ReadsBackToTheSameDoubles) {
-  ChainRecord record;
+  ChainDraws record;
   record.dim = 2;
   record.draws = {0.1, 1e-300, -1.0 / 3, 12345678.9};
   record.log_posteriors = {-7.25, std::nan("")};

@@ -13,8 +13,8 @@ Stream stream(std::uint64_t seed) {
   return Stream({.seed = seed, .chain = 0, .purpose = Purpose::rows, .iteration = 0});
 }
 
-// The probability that the table gives to each row, worked out from its cells rather than by drawing: the
-// share of 2^64 equally spaced words that end there, probed on a grid of words per cell.
+// The probability that the table gives to each row, computed from its cells rather than by drawing: the share
+// of 2^64 equally spaced words that end there, probed on a grid of words per cell.
 TEST(AliasTable, FrequenciesMatchTheWeightsByChiSquare) {
   for (const std::size_t n : {1U, 2U, 7U, 1000U}) {
     std::vector<double> weights(n);
@@ -38,8 +38,8 @@ TEST(AliasTable, FrequenciesMatchTheWeightsByChiSquare) {
   }
 }
 
-// Exactness beyond what draws can show: n words at the same place of every cell, at 4096 places, hit each row
-// as often as its weight says, to within one place a cell.
+// A sharper test than draws: n words at the same place in every cell, for 4096 places, hit each row as often
+// as its weight says, to within one place per cell.
 TEST(AliasTable, IsExactToRounding) {
   constexpr std::size_t n = 64, places = 4096;
   std::vector<double> weights(n);

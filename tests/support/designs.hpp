@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Small data sets with known laws, made in memory.
+// Small data sets from known distributions, made in memory.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ inline Design design_of(Table table, const std::string& formula, DesignOptions o
 inline Table regression_table(std::size_t rows, double intercept, const std::vector<double>& beta,
                               std::uint64_t seed, const std::function<double(Stream&, double)>& draw) {
   Table table;
-  table.file = "test";
+  table.source.name = "test";
   table.rows = rows;
   table.columns.push_back({"y", std::vector<double>(rows)});
   for (std::size_t j = 0; j < beta.size(); ++j)
@@ -34,10 +34,10 @@ inline Table regression_table(std::size_t rows, double intercept, const std::vec
     double eta = intercept;
     for (std::size_t j = 0; j < beta.size(); ++j) {
       const double x = normal(stream);
-      table.columns[j + 1].values[i] = x;
+      table.columns[j + 1].numbers()[i] = x;
       eta += beta[j] * x;
     }
-    table.columns[0].values[i] = draw(stream, eta);
+    table.columns[0].numbers()[i] = draw(stream, eta);
   }
   return table;
 }
@@ -62,6 +62,10 @@ inline double draw_student(Stream& stream, double eta) { return eta + 1.5 * draw
 inline double draw_negative_binomial(Stream& stream, double eta) {
   const double gamma = exponential(stream) + exponential(stream);
   return static_cast<double>(poisson(stream, std::exp(eta) * gamma / 2));
+}
+// Shape 2, mean e^eta.
+inline double draw_gamma(Stream& stream, double eta) {
+  return std::exp(eta) * (exponential(stream) + exponential(stream)) / 2;
 }
 
 }  // namespace mlo::testing

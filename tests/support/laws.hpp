@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Comparing a chain's draws with a known law: errors are z scores, error divided by the Monte Carlo standard
-// error from batch means. Seeds are fixed.
+// Comparing a chain's draws with a known distribution: errors are z scores, error divided by the Monte Carlo
+// standard error from batch means. Seeds are fixed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,11 +9,13 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/kernel.hpp"
 #include "mlo/kernel/proposal.hpp"
+#include "mlo/model/family.hpp"
 #include "mlo/model/glm.hpp"
 #include "mlo/model/mode.hpp"
 #include "support/designs.hpp"
@@ -76,8 +78,9 @@ void expect_moments(K& kernel, const Eigen::VectorXd& start, const Eigen::Vector
   }
 }
 
-// Moments of a two-parameter posterior by the trapezoid rule on a grid of so many sds of its Laplace fit: for
-// a smooth density that vanishes at the border its error falls faster than any power of the step.
+// Moments of a two-parameter posterior by the trapezoid rule, on a grid that extends a given number of sds of
+// its Laplace fit. For a smooth density that vanishes at the border, the error falls faster than any power of
+// the step.
 struct Quadrature {
   Eigen::Vector2d mean = Eigen::Vector2d::Zero();
   Eigen::Matrix2d covariance = Eigen::Matrix2d::Zero();
@@ -105,13 +108,21 @@ Quadrature integrate(const M& model, double width = 9) {
   return q;
 }
 
+// What every chain on a model starts from.
+template <class M>
+struct Fitted {
+  explicit Fitted(const M& m) : model(m) {}
+  const M& model;
+  ThreadPool pool{1};
+  Mode mode = find_mode(model, pool);
+  Laplace fit{mode.theta, mode.information};
+};
+
 // y ~ x1 with a slope of 0.9: the small model of many law tests.
-template <class F>
-Glm<F> small_glm(std::size_t rows, double (*draw)(Stream&, double),
-                 const Prior& prior = Prior::normal(0, 2.5)) {
-  return {design_of(regression_table(rows, 0.3, {0.9}, 21, draw), "y ~ x1"),
-          F{},
-          {{prior, prior}, false, Prior::flat()}};
+inline Glm small_glm(std::string_view family, std::size_t rows, double (*draw)(Stream&, double),
+                     const Prior& prior = Prior::normal(0, 2.5), const FamilyNumbers& numbers = {}) {
+  return {design_of(regression_table(rows, 0.3, {0.9}, 21, draw), "y ~ x1"), make_family(family, numbers),
+          GlmPriors{.coefficients = {prior, prior}}};
 }
 
 }  // namespace mlo::testing

@@ -17,7 +17,7 @@ inline Trial trial_at(double psi, Stream& stream, double rows = 1) {
   return {.rho = std::log(uniform(ahead)) - rows * psi, .rows = rows, .stream = &stream};
 }
 
-// Shows the rule terms from the front of those given, in pieces as a kernel does, until it wants no more.
+// Shows the rule the given terms from the front, in pieces as a kernel does, until it wants no more.
 template <Decision R>
 void show(R& rule, std::span<const double> terms, std::size_t piece = 256) {
   for (std::size_t wanted = rule.wants(); wanted > 0; wanted = rule.wants())

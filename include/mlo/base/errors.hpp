@@ -2,9 +2,10 @@
 // The failures a user can cause. Our own bugs are asserts; a frequent, normal "no" is an optional.
 #pragma once
 
-#include <cstddef>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace mlo {
 
@@ -12,7 +13,8 @@ namespace mlo {
 enum class ExitCode { ok = 0, usage = 2, data = 3, model = 4, interrupted = 130 };
 
 // Base of all errors the library throws on purpose. The message is complete: it names the file or option,
-// the rule and the value, and can be shown to a user as it is.
+// the rule and the value. An option is named in backquotes, with its value if that matters: `out`,
+// `method full`, `prior-for sigma gamma(2, 0.1)`. A front end shows it as its users write it: see spelled().
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -32,9 +34,8 @@ class UsageError : public Error {
 class DataError : public Error {
  public:
   explicit DataError(const std::string& message) : Error(ExitCode::data, message) {}
-  DataError(const std::string& file, const std::string& rule) : DataError(file + ": " + rule) {}
-  DataError(const std::string& file, std::size_t line, const std::string& rule)
-      : DataError(file + ":" + std::to_string(line) + ": " + rule) {}
+  // place: a file, or a row of one as Source::place() writes it.
+  DataError(const std::string& place, const std::string& rule);
 };
 
 // The data were read, but the model cannot be fitted to them: rank deficiency, separation, no mode.
@@ -42,5 +43,20 @@ class ModelError : public Error {
  public:
   explicit ModelError(const std::string& message) : Error(ExitCode::model, message) {}
 };
+
+// An interrupt came before there was anything to keep.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(const std::string& message = "interrupted before the first draw: nothing to keep")
+      : Error(ExitCode::interrupted, message) {}
+};
+
+// How a front end writes an option: ("method", "full") is "--method full" on the command line. The value is
+// empty where the message gives none. The answer is empty for a name that is not an option.
+using OptionSpelling = std::function<std::string(std::string_view name, std::string_view value)>;
+
+// The message with each `name` or `name value` replaced by its spelling, without the backquotes. Other text
+// in backquotes stays as it is, such as the names of columns: `my column`.
+[[nodiscard]] std::string spelled(std::string_view message, const OptionSpelling& spelling);
 
 }  // namespace mlo

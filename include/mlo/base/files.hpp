@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Writing files so that a failure never leaves half of one under its name.
+// Writes files so that a failure never leaves half a file under the final name.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace mlo {
 
-// Writes to FILE.part, syncs it and renames it to FILE. On failure FILE is what it was before, FILE.part is
-// removed, and DataError says why (no space, no permission, ...).
+// Writes to FILE.part, syncs it and renames it to FILE. On failure FILE is unchanged, FILE.part is removed,
+// and DataError says why (no space, no permission, ...).
 void write_file(const std::string& file, std::string_view contents);
 
-// A directory for results, new or empty. It is made, with its parents, unless it is there; DataError, which
-// names --out, if it cannot be had. In the end one that was made here goes again if nothing is in it.
+// A directory for results, new or empty. It is made, with its parents, unless it exists. DataError, which
+// names the option `out`, if it cannot be made or is not empty. The destructor removes it if it was made here
+// and nothing is in it.
 class ResultDirectory {
  public:
   explicit ResultDirectory(const std::string& path);
@@ -21,7 +22,7 @@ class ResultDirectory {
   ResultDirectory& operator=(const ResultDirectory&) = delete;
 
  private:
-  std::string made_;  // empty: it was there
+  std::string made_;  // empty: it existed before
 };
 
 // The whole file; DataError if it cannot be read.

@@ -1,7 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Counter-based random numbers: a draw is a function of (seed, chain, purpose, iteration, index) and of
-// nothing else, so that a run gives the same draws for any number of threads and after any resume.
-// Philox4x64-10 of Salmon et al. 2011 (Random123); 4x64 because one call yields four doubles' worth of bits.
+// Counter-based random numbers: a draw is a function of (seed, chain, purpose, iteration, index) and nothing
+// else, so a run gives the same draws for any number of threads and after any resume. Philox4x64-10 of Salmon
+// et al. 2011 (Random123); 4x64 because one call yields four doubles' worth of bits.
 #pragma once
 
 #include <Random123/philox.h>
@@ -24,6 +24,7 @@ enum class Purpose : std::uint64_t {
   simulate = 6,
   shards = 7,
   blocks = 8,
+  audit = 9,
 };
 
 struct StreamId {
@@ -34,7 +35,7 @@ struct StreamId {
 };
 
 // A UniformRandomBitGenerator over the 64-bit words of one stream, in index order. Cheap to make (no state
-// beyond the counter and one block), so a kernel makes a fresh one each step.
+// beyond the counter and one block), so a kernel makes a new one in each step.
 class Stream {
  public:
   using result_type = std::uint64_t;
@@ -80,7 +81,7 @@ void normals(Stream& stream, std::span<double> out) noexcept;
 // variates are often smaller than any double.
 [[nodiscard]] double gamma(Stream& stream, double shape) noexcept;
 
-// Poisson with the given mean >= 0 (0 for mean 0); its law is tested up to a mean of 1e9.
+// Poisson with the given mean >= 0 (0 for mean 0); tested up to a mean of 1e9.
 [[nodiscard]] std::uint64_t poisson(Stream& stream, double mean);
 
 // Uniform on {0, ..., bound-1}, exactly (Lemire 2019). bound >= 1.

@@ -20,21 +20,25 @@ void log(std::span<const double> x, std::span<double> out) noexcept;
 // log(1 + e^x): 2.25 ULP (2.08). Never overflows, and is e^x to the last bits where x is very negative.
 void softplus(std::span<const double> x, std::span<double> out) noexcept;
 
-// log(1 + e^b) - log(1 + e^a) for each pair. Error: 1 ULP of the result and 1.25 (1.06) ULPs of the smaller
-// of 1 and e^max(a, b); the difference of two results of softplus would have the ULPs of those, however small
-// the step from a to b.
+// log(1 + e^b) - log(1 + e^a) for each pair. Error: 1 ULP of the result plus 1.25 (1.06) ULPs of the smaller
+// of 1 and e^max(a, b). Subtracting two results of softplus would give the errors of both, however small the
+// step from a to b.
 void softplus_difference(std::span<const double> a, std::span<const double> b,
                          std::span<double> out) noexcept;
 
 // 1 / (1 + e^-x): 2.5 ULP (2.38) in both tails.
 void sigmoid(std::span<const double> x, std::span<double> out) noexcept;
 
-// sum_i log(1 + e^x_i) with one log per many rows: the product of (1 + e^-|x|) is taken first.
-// Relative error below 1e-14 for any length (where the sum is not subnormal).
+// sum_i log(1 + e^x_i) with one log for many rows: the product of (1 + e^-|x|) is taken first. Relative error
+// below 1e-14 for any length (where the sum is not subnormal).
 [[nodiscard]] double sum_softplus(std::span<const double> x) noexcept;
 
-// log Gamma(x) for x > 0, of one number. Safe from any thread, which std::lgamma is not: it writes a global.
+// log Gamma(x) for x > 0, of one number. Safe from any thread, unlike std::lgamma, which writes a global.
 [[nodiscard]] double log_gamma(double x) noexcept;
+
+// log Phi(z), finite for every finite z, and the inverse Mills ratio phi(z) / Phi(z), of one number.
+[[nodiscard]] double log_normal_cdf(double z) noexcept;
+[[nodiscard]] double inverse_mills(double z) noexcept;
 
 // The name of the instruction set the dispatcher chose on this machine, e.g. "AVX2"; part of a run's record.
 [[nodiscard]] const char* simd_target() noexcept;

@@ -20,8 +20,8 @@ class ThreadPool {
   [[nodiscard]] std::size_t size() const noexcept;
 
   // Calls body(task) for every task in 0..tasks-1, in any order, on the pool's threads and the caller's;
-  // returns when all are done. If bodies throw, the exception of the lowest task number is rethrown, after
-  // all ended. One run() at a time: it is not reentrant.
+  // returns when all are done. If bodies throw, the exception of the lowest task number is rethrown after all
+  // have ended. One run() at a time: it is not reentrant.
   template <class Body>
   void run(std::size_t tasks, Body&& body) {
     run_erased(

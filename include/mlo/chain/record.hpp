@@ -1,69 +1,25 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// All there is to know about a chain: its draws, its account and where it stands. A chain is continued from
-// its record alone, so a checkpoint is a record on disk.
+// All there is to know about a chain: its draws, its counts and its state. A chain is continued from its
+// record alone, so a checkpoint is a record on disk.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "mlo/base/huge_vector.hpp"
+#include "mlo/chain/draws.hpp"
 #include "mlo/kernel/kernel.hpp"
 
 namespace mlo {
 
-// What the method did, over the steps after warm-up.
-struct ChainAccount {
-  std::uint64_t steps = 0;
-  std::uint64_t accepted = 0;
-  std::uint64_t not_finite = 0;
-  std::uint64_t rows_read = 0;
-  double noise_sd_sum = 0;
-  std::uint64_t bound_violations = 0;
-  std::uint64_t audited = 0;
-  double audit_error = 0;  // the largest
-
-  // Rows read of every `stride`-th step, for the median; halved whenever it is full.
-  std::vector<std::uint64_t> rows_sample;
-  std::uint64_t rows_stride = 1;  // a power of 2
-
-  void count(const StepInfo& info) {
-    if ((steps & (rows_stride - 1)) == 0) sample_rows(info.rows_read);
-    ++steps;
-    accepted += info.accepted ? 1 : 0;
-    not_finite += info.finite ? 0 : 1;
-    rows_read += info.rows_read;
-    if (info.finite) noise_sd_sum += info.noise_sd;
-    bound_violations += info.bound_violations;
-    if (info.audited) {
-      ++audited;
-      audit_error = std::max(audit_error, info.audit_error);
-    }
-  }
-
- private:
-  void sample_rows(std::uint64_t rows);
-};
-
-struct alignas(64) ChainRecord {  // chains side by side do not share a cache line
-  std::uint64_t iteration = 0;    // steps made, warm-up included
+struct alignas(64) ChainRecord : ChainDraws {  // chains side by side do not share a cache line
   ChainState state;
   std::vector<double> kernel;  // what Kernel::save wrote
-  std::size_t dim = 0;
-  HugeVector<double> draws;            // one draw of dim user's parameters after the other
-  std::vector<double> log_posteriors;  // one a draw, NaN where the kernel does not know it
-  ChainAccount account;
-
-  [[nodiscard]] std::size_t size() const noexcept { return log_posteriors.size(); }
-  [[nodiscard]] std::vector<double> parameter(std::size_t j) const;
 };
 
-// Writes to a temporary name, syncs and renames: the file is the old record or the new one, never half of
-// one. `key` identifies the run (its options and data); reading a record with another key is refused. Both
-// throw DataError, naming the file.
+// Writes to a temporary name, syncs and renames: the file is the old record or the new one, never a mixture.
+// `key` identifies the run (its options and data); reading a record with another key is refused. Both throw
+// DataError, naming the file.
 void write_checkpoint(const std::string& file, const ChainRecord& record, std::uint64_t key);
 [[nodiscard]] ChainRecord read_checkpoint(const std::string& file, std::uint64_t key);
 

@@ -2,48 +2,21 @@
 // Runs chains: warm-up, thinning, parallel chains, interrupts and checkpoints. It prints nothing.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "mlo/base/errors.hpp"
 #include "mlo/base/thread_pool.hpp"
+#include "mlo/chain/control.hpp"
 #include "mlo/chain/record.hpp"
 #include "mlo/kernel/kernel.hpp"
 #include "mlo/model/model.hpp"
 
 namespace mlo {
-
-struct ChainOptions {
-  std::uint64_t seed = 0;
-  std::size_t chains = 4;
-  std::size_t warmup = 1000;
-  std::size_t draws = 1000;  // kept, of each chain
-  std::size_t thin = 1;      // steps per kept draw
-  [[nodiscard]] std::uint64_t steps() const noexcept { return warmup + draws * thin; }
-};
-
-// Shared between the run and whoever watches it; every member may be read and set from any thread.
-struct RunControl {
-  std::atomic<bool> stop{false};  // set: the chains end after their current step and keep what they have
-  const std::atomic<bool>* interrupt =
-      nullptr;                // the same, owned by the front end (a signal handler sets it)
-  struct alignas(64) Chain {  // a cache line each: they are written every step, by different threads
-    std::atomic<std::uint64_t> steps{0}, accepted{0};
-  };
-  std::vector<Chain> chains;
-  explicit RunControl(std::size_t n, const std::atomic<bool>* interrupted = nullptr)
-      : interrupt(interrupted), chains(n) {}
-  [[nodiscard]] bool stopped() const noexcept {
-    return stop.load(std::memory_order_relaxed) ||
-           (interrupt != nullptr && interrupt->load(std::memory_order_relaxed));
-  }
-};
 
 // Where records are saved now and then; empty: nowhere.
 struct CheckpointOptions {
@@ -51,40 +24,61 @@ struct CheckpointOptions {
   std::chrono::milliseconds every{5000};
 };
 
-// One chain on its way. The record's draws are in the user's parameters.
-template <Kernel K, class Emit>
-class ChainRun {
+// Records a draw: appends it to record.draws and record.log_posteriors.
+using EmitDraw = std::function<void(ChainRecord&)>;
+
+// One chain on its way, whatever its kernel.
+class AnyChain {
  public:
   using Clock = std::chrono::steady_clock;
+  AnyChain() = default;
+  virtual ~AnyChain() = default;
+  AnyChain(const AnyChain&) = delete;
+  AnyChain& operator=(const AnyChain&) = delete;
 
-  ChainRun(K kernel, ChainRecord& record, std::size_t chain, const ChainOptions& options, RunControl& control,
-           const CheckpointOptions& checkpoint, const Emit& emit)
-      : kernel_(std::move(kernel)),
-        record_(&record),
-        chain_(chain),
-        options_(&options),
-        control_(&control),
-        checkpoint_(&checkpoint),
-        emit_(&emit) {
+  // Continues until the chain is at its end, or someone wants it to stop: true. Or, false, until some time
+  // has passed.
+  virtual bool advance(Clock::duration slice) = 0;
+  // The kernel's own.
+  [[nodiscard]] virtual Promise promise() const = 0;
+};
+
+// What a chain needs besides its kernel. All of it outlives the chain.
+struct ChainContext {
+  ChainRecord* record;
+  std::size_t chain;
+  const ChainOptions* options;
+  RunControl* control;
+  const CheckpointOptions* checkpoint;
+  const EmitDraw* emit;
+};
+
+// The loop over steps knows its kernel: a step of `exact` takes less time than a few calls through a pointer.
+// All else of a run is compiled once.
+template <Kernel K>
+class ChainOf final : public AnyChain {
+ public:
+  ChainOf(K kernel, const ChainContext& context) : kernel_(std::move(kernel)), c_(context) {
+    ChainRecord& record = *c_.record;
     if (record.iteration > 0) kernel_.load(record.kernel);
-    control.chains[chain].steps = record.iteration;
+    c_.control->chains[c_.chain].steps = record.iteration;
     // Room for all draws, up to a size that is no burden if the run ends early.
-    const std::size_t room = std::min<std::size_t>(options.draws, 1'000'000);
+    const std::size_t room = std::min<std::size_t>(c_.options->draws, 1'000'000);
     record.log_posteriors.reserve(room);
     record.draws.reserve(room * record.dim);
   }
 
-  // Continues until the chain is at its end, or someone wants it to stop: true. Or, false, until some time
-  // has passed.
-  bool advance(Clock::duration slice) {
-    ChainRecord& record = *record_;
-    const std::uint64_t steps = options_->steps(), warmup = options_->warmup;
-    auto& progress = control_->chains[chain_];
+  [[nodiscard]] Promise promise() const override { return kernel_.promise(); }
+
+  bool advance(Clock::duration slice) override {
+    ChainRecord& record = *c_.record;
+    const std::uint64_t steps = c_.options->steps(), warmup = c_.options->warmup;
+    auto& progress = c_.control->chains[c_.chain];
     const auto until = Clock::now() + slice;
-    while (record.iteration < steps && !control_->stopped()) {
+    while (record.iteration < steps && !c_.control->stopped()) {
       if (record.iteration == warmup) kernel_.freeze();
       const StepInfo info = kernel_.step(
-          record.state, {.seed = options_->seed, .chain = chain_, .iteration = record.iteration});
+          record.state, {.seed = c_.options->seed, .chain = c_.chain, .iteration = record.iteration});
       ++record.iteration;
       // Plain stores: only this thread writes them, and a step may take less time than a locked addition.
       progress.steps.store(record.iteration, std::memory_order_relaxed);
@@ -92,12 +86,12 @@ class ChainRun {
       progress.accepted.store(accepted_, std::memory_order_relaxed);
       if (record.iteration > warmup) {
         record.account.count(info);
-        if ((record.iteration - warmup) % options_->thin == 0) (*emit_)(record);
+        if ((record.iteration - warmup) % c_.options->thin == 0) (*c_.emit)(record);
       }
-      // The clock is asked only now and then: a step may take less time than asking.
+      // The clock is read only now and then: a step may take less time than reading it.
       if (record.iteration % 64 == 0 || info.rows_read > 10'000) {
         const auto now = Clock::now();
-        if (checkpoint_->save && now - last_save_ >= checkpoint_->every) {
+        if (c_.checkpoint->save && now - last_save_ >= c_.checkpoint->every) {
           save();
           last_save_ = now;
         }
@@ -110,36 +104,35 @@ class ChainRun {
 
  private:
   void save() {
-    record_->kernel.clear();
-    kernel_.save(record_->kernel);
-    if (checkpoint_->save) checkpoint_->save(chain_, *record_);
+    c_.record->kernel.clear();
+    kernel_.save(c_.record->kernel);
+    if (c_.checkpoint->save) c_.checkpoint->save(c_.chain, *c_.record);
   }
 
   K kernel_;
-  ChainRecord* record_;
-  std::size_t chain_;
-  const ChainOptions* options_;
-  RunControl* control_;
-  const CheckpointOptions* checkpoint_;
-  const Emit* emit_;
+  ChainContext c_;
   std::uint64_t accepted_ = 0;
   Clock::time_point last_save_ = Clock::now();
 };
 
+// Makes a chain; `pool` is for its passes over the rows.
+using MakeChain = std::function<std::unique_ptr<AnyChain>(ThreadPool& pool, const ChainContext& context)>;
+
 // Chains side by side on `threads` threads. If there are fewer chains than threads, each chain's passes over
 // the rows share what is left; if there are more, a thread takes turns with its chains, so that all of them
-// have draws whenever the run is stopped. make_kernel(pool) makes a chain's kernel; start(chain) its first
-// state; the records are continued where they stand (an empty record is a new chain).
+// have draws whenever the run is stopped. start(chain) is a chain's first state, of `dim` parameters; the
+// records are continued where they stand (an empty record is a new chain). Returns what the kernel promises
+// of the draws.
+Promise run_chains(std::size_t dim, std::size_t threads, const ChainOptions& options,
+                   std::vector<ChainRecord>& records, RunControl& control,
+                   const CheckpointOptions& checkpoint, const EmitDraw& emit, const MakeChain& make_chain,
+                   const std::function<Eigen::VectorXd(std::size_t chain)>& start);
+
+// The same for the chains of a model. make_kernel(pool) makes a chain's kernel.
 template <NamedModel M, class MakeKernel, class Start>
-void run_chains(const M& model, std::size_t threads, const ChainOptions& options,
-                std::vector<ChainRecord>& records, RunControl& control, const CheckpointOptions& checkpoint,
-                const MakeKernel& make_kernel, const Start& start) {
-  records.resize(options.chains);
-  const std::size_t side_by_side = std::min(threads, options.chains);
-  ThreadPool chains_pool(side_by_side);
-  std::vector<std::unique_ptr<ThreadPool>> inner(options.chains);
-  for (auto& pool : inner)
-    pool = std::make_unique<ThreadPool>(std::max<std::size_t>(1, threads / side_by_side));
+Promise run_chains(const M& model, std::size_t threads, const ChainOptions& options,
+                   std::vector<ChainRecord>& records, RunControl& control,
+                   const CheckpointOptions& checkpoint, const MakeKernel& make_kernel, const Start& start) {
   const auto emit = [&](ChainRecord& record) {
     const std::size_t at = record.draws.size();
     record.draws.resize(at + record.dim);
@@ -150,34 +143,11 @@ void run_chains(const M& model, std::size_t threads, const ChainOptions& options
     record.log_posteriors.push_back(std::isnan(likelihood) ? likelihood
                                                            : likelihood + model.log_prior(theta));
   };
-  chains_pool.run(side_by_side, [&](std::size_t thread) {
-    using Run = ChainRun<decltype(make_kernel(*inner[0])), decltype(emit)>;
-    constexpr std::chrono::milliseconds turn{50};
-    std::vector<std::unique_ptr<Run>> runs;
-    try {
-      for (std::size_t chain = thread; chain < options.chains; chain += side_by_side) {
-        ChainRecord& record = records[chain];
-        if (record.iteration == 0) {
-          record.dim = model.dim();
-          record.state.theta = start(chain);
-        }
-        runs.push_back(std::make_unique<Run>(make_kernel(*inner[chain]), record, chain, options, control,
-                                             checkpoint, emit));
-      }
-      while (!runs.empty()) std::erase_if(runs, [&](const auto& run) { return run->advance(turn); });
-    } catch (...) {
-      // E.g. the disk is full: the other chains end too, with what they have, if they can still save it.
-      control.stop = true;
-      for (const auto& run : runs) {
-        try {
-          run->advance(turn);
-        } catch (const Error&) {
-          continue;  // the first failure is the one to tell
-        }
-      }
-      throw;
-    }
-  });
+  using K = decltype(make_kernel(std::declval<ThreadPool&>()));
+  const auto make_chain = [&](ThreadPool& pool, const ChainContext& context) -> std::unique_ptr<AnyChain> {
+    return std::make_unique<ChainOf<K>>(make_kernel(pool), context);
+  };
+  return run_chains(model.dim(), threads, options, records, control, checkpoint, emit, make_chain, start);
 }
 
 }  // namespace mlo

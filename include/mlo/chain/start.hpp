@@ -14,8 +14,8 @@
 
 namespace mlo {
 
-// A draw from the Laplace fit with 1.5 times its spread, so that R-hat has something to see; nearer to the
-// mode if there is no density there (a negative precision).
+// A draw from the Laplace fit with 1.5 times its spread, so that R-hat can detect chains that have not mixed;
+// closer to the mode if the density is 0 there (a negative precision).
 template <class M>
 [[nodiscard]] Eigen::VectorXd overdispersed_start(const M& model, const Laplace& fit, std::uint64_t seed,
                                                   std::uint64_t chain) {

@@ -2,39 +2,29 @@
 // CSV files, plain or gzip. Streams: memory is the wanted columns plus a few buffers.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "mlo/data/table.hpp"
+#include "mlo/data/reader.hpp"
 
 namespace mlo {
 
-class CsvReader {
+class CsvReader final : public Reader {
  public:
   // Opens the file and reads its header line. Throws DataError: no such file, directory, empty file, ...
   explicit CsvReader(const std::string& file);
-  ~CsvReader();
-  CsvReader(const CsvReader&) = delete;
-  CsvReader& operator=(const CsvReader&) = delete;
+  ~CsvReader() override;
 
-  [[nodiscard]] const std::vector<std::string>& header() const noexcept;
-
-  // Called now and then with the share of the file read so far, 0..1. May throw to stop the reading.
-  using Progress = std::function<void(double)>;
-
-  // Reads all rows, only the wanted columns (names of the header, each once). Once per reader.
-  // Throws DataError naming file, line, column, rule and value.
-  [[nodiscard]] Table read(std::span<const std::string> wanted, const Progress& progress = {});
-
-  // 64-bit hash of the bytes read (of the text, after decompression), to tell a changed file on resume.
-  [[nodiscard]] std::uint64_t fingerprint() const noexcept;
+  [[nodiscard]] const std::vector<std::string>& header() const noexcept override;
+  // Of the whole text, after decompression.
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept override;
 
  private:
+  [[nodiscard]] Table read_columns(std::span<const std::string> wanted, const Progress& progress) override;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

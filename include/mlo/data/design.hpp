@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mlo/base/huge_vector.hpp"
 #include "mlo/data/formula.hpp"
+#include "mlo/data/source.hpp"
 #include "mlo/data/table.hpp"
 
 namespace mlo {
@@ -18,11 +18,11 @@ enum class Missing { drop, error };
 
 // Rows are stored in *working* columns, centred (when there is an intercept) and divided by their sd, so that
 // no method ever sees a badly scaled column. The user's column j is centre[j] + scale[j] * working column j,
-// where "user's" means after --scale: coefficients and priors refer to that column.
+// where "user's" means after the option `scale`: coefficients and priors refer to that column.
 // A row is a record: its dim columns, its response and, if there is one, its offset, side by side, because a
 // random row costs a cache miss for every array it is spread over.
 struct Design {
-  std::string file;                // for messages
+  Source source;                   // of the rows that were kept
   std::string response;            // as written in the formula
   std::vector<std::string> names;  // dim of them, as R names them: "(Intercept)", "x1", "I(x^2)", "x1:x2"
   std::size_t rows = 0;
@@ -43,14 +43,11 @@ struct Design {
   std::size_t rows_in_file = 0;
   std::size_t dropped = 0;  // rows with a missing cell
 
-  // As Table::line_shifts, for the rows that were kept.
-  std::vector<std::pair<std::size_t, std::size_t>> line_shifts;
-
   [[nodiscard]] const double* row(std::size_t i) const noexcept { return x.data() + i * stride; }
   [[nodiscard]] double y(std::size_t i) const noexcept { return row(i)[dim]; }
   [[nodiscard]] double offset(std::size_t i) const noexcept { return row(i)[dim + 1]; }
-  // The line of the file on which a row starts.
-  [[nodiscard]] std::size_t line_of(std::size_t i) const { return mlo::line_of(line_shifts, i); }
+  // Where a row came from, for messages: "data.csv:17".
+  [[nodiscard]] std::string place(std::size_t i) const { return source.place(i); }
 };
 
 struct DesignOptions {
@@ -58,10 +55,10 @@ struct DesignOptions {
   Missing missing = Missing::drop;
 };
 
-// Takes the table by value and frees its columns as soon as the rows stand. Interactions are scaled as
-// products. Throws DataError (missing cells with Missing::error, all rows missing, a term that is not finite,
-// with the line), ModelError (a constant column beside an intercept, a column of zeros, two equal columns,
-// fewer rows than columns).
+// Takes the table by value and frees its columns as soon as the rows are made. Interactions are scaled as
+// products. Throws DataError (a text column, missing cells with Missing::error, all rows missing, a term that
+// is not finite, with its place, more than 2^32 - 1 rows), ModelError (a constant column beside an intercept,
+// a column of zeros, two equal columns, fewer rows than columns).
 [[nodiscard]] Design build_design(const Formula& formula, Table table, const DesignOptions& options);
 
 }  // namespace mlo

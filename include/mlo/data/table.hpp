@@ -1,39 +1,55 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Columns read from a file: only those that were asked for.
+// Named columns of numbers or text, and where their rows came from.
 #pragma once
 
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
-#include <iterator>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "mlo/data/source.hpp"
 
 namespace mlo {
 
-// The line of a row when rows are on consecutive lines from line 2 on, but for shifts (first row affected,
-// total shift).
-[[nodiscard]] inline std::size_t line_of(const std::vector<std::pair<std::size_t, std::size_t>>& shifts,
-                                         std::size_t row) {
-  const auto after = std::upper_bound(shifts.begin(), shifts.end(), row,
-                                      [](std::size_t r, const auto& shift) { return r < shift.first; });
-  return row + 2 + (after == shifts.begin() ? 0 : std::prev(after)->second);
-}
+using Numbers = std::vector<double>;  // NaN where the cell is missing; all others are finite
+
+// A dictionary and one code per row: a few bytes per row however long the words are.
+struct Text {
+  static constexpr std::uint32_t missing = std::numeric_limits<std::uint32_t>::max();
+
+  std::vector<std::string> levels;   // each once
+  std::vector<std::uint32_t> codes;  // positions in levels, or `missing`
+};
 
 struct Column {
   std::string name;
-  std::vector<double> values;  // NaN where the cell was missing; no other value is non-finite
+  std::variant<Numbers, Text> cells;
+
+  // Column("x", {1, 2, 3}). Not an aggregate, because a variant cannot be filled from a list of numbers.
+  Column(std::string column, Numbers numbers) : name(std::move(column)), cells(std::move(numbers)) {}
+  // A template, so that {} always means no numbers.
+  template <std::same_as<Text> T>
+  Column(std::string column, T text) : name(std::move(column)), cells(std::move(text)) {}
+
+  [[nodiscard]] bool is_text() const noexcept { return std::holds_alternative<Text>(cells); }
+  [[nodiscard]] std::size_t size() const noexcept;  // rows
+
+  // For a column of that type; std::bad_variant_access for one of the other.
+  [[nodiscard]] Numbers& numbers() { return std::get<Numbers>(cells); }
+  [[nodiscard]] const Numbers& numbers() const { return std::get<Numbers>(cells); }
+  [[nodiscard]] Text& text() { return std::get<Text>(cells); }
+  [[nodiscard]] const Text& text() const { return std::get<Text>(cells); }
 };
 
+// Each column has `rows` cells.
 struct Table {
-  std::string file;             // as the user named it, for messages
-  std::vector<Column> columns;  // in the order they were asked for
+  Source source;
+  std::vector<Column> columns;
   std::size_t rows = 0;
-
-  // The line of the file (1-based) on which a row starts. Usually row + 2; rows after a blank line or a
-  // quoted line break are shifted by the amounts kept here, as (first row affected, total shift), ascending.
-  std::vector<std::pair<std::size_t, std::size_t>> line_shifts;
-  [[nodiscard]] std::size_t line_of(std::size_t row) const { return mlo::line_of(line_shifts, row); }
 };
 
 }  // namespace mlo

@@ -8,17 +8,17 @@
 
 namespace mlo {
 
-// One parameter's draws, one span a chain, all of one length.
+// One parameter's draws, one span per chain, all of the same length.
 using ChainsView = std::span<const std::span<const double>>;
 
-// NaN where the quantity is not defined: a non-finite draw, a constant parameter, fewer than 4 draws a chain
-// (R-hat) or 6 (all others). As in `posterior`, it is the transformed draws that must not be constant: a
-// parameter that takes its largest value in more than 5 % of the draws has no tail ESS, and one that takes
+// NaN where the quantity is not defined: a non-finite draw, a constant parameter, fewer than 4 draws per
+// chain (R-hat) or 6 (all others). As in `posterior`, it is the transformed draws that must not be constant:
+// a parameter that takes its largest value in more than 5 % of the draws has no tail ESS, and one that takes
 // two values equally often has no R-hat.
 [[nodiscard]] double rhat(ChainsView draws);  // max of bulk and folded; infinite if no chain ever moved
 [[nodiscard]] double ess_bulk(ChainsView draws);
 [[nodiscard]] double ess_tail(ChainsView draws);   // min over the 5 % and 95 % quantiles
-[[nodiscard]] double ess_mean(ChainsView draws);   // of the draws as they are: what mcse_mean uses
+[[nodiscard]] double ess_mean(ChainsView draws);   // of the untransformed draws; used by mcse_mean
 [[nodiscard]] double mcse_mean(ChainsView draws);  // sd / sqrt(ess_mean)
 [[nodiscard]] double mcse_sd(ChainsView draws);    // delta method on the squared centred draws
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mlo/chain/record.hpp"
+#include "mlo/chain/draws.hpp"
 #include "mlo/diagnose/convergence.hpp"
 
 namespace mlo {
@@ -20,13 +20,21 @@ struct ParameterSummary {
 };
 
 // Over the draws of all chains together; sd with divisor n - 1. A figure that is not defined for these draws
-// is NaN: all of them if a draw is not finite or there is none, the sd of a single draw, and what
-// convergence.hpp says of the others.
+// is NaN: all figures if a draw is not finite or there are no draws, the sd of a single draw, and the cases
+// listed in convergence.hpp.
 [[nodiscard]] ParameterSummary summarise(std::string name, ChainsView draws);
 
-// One summary a parameter. Of a chain that was stopped later than another, only as many draws as all have.
+// One summary per parameter. If chains differ in length, only as many draws of each are used as the shortest
+// has.
 [[nodiscard]] std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
-                                                      std::span<const ChainRecord> chains);
+                                                      std::span<const ChainDraws* const> chains);
+template <class Chains>
+[[nodiscard]] std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
+                                                      const Chains& chains) {
+  std::vector<const ChainDraws*> all;
+  for (const ChainDraws& chain : chains) all.push_back(&chain);
+  return summarise(names, std::span<const ChainDraws* const>(all));
+}
 
 struct Interval {
   double low = 0;
@@ -34,7 +42,7 @@ struct Interval {
 };
 // The shortest interval that holds at least `mass` of the draws (Chen & Shao 1999). sorted: ascending, not
 // empty; 0 < mass <= 1. Convention: both ends are draws, ceil(mass * S) of the S draws lie between them, the
-// ends included, and of several shortest intervals it is the lowest.
+// ends included, and if several intervals are shortest, it is the lowest.
 [[nodiscard]] Interval hpd(std::span<const double> sorted, double mass);
 
 // Quantile of sorted draws by linear interpolation (R's type 7). sorted: ascending, not empty.

@@ -18,32 +18,35 @@
 #include "mlo/base/random.hpp"
 #include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/move.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/model/model.hpp"
 
 namespace mlo {
 
 struct BlockOptions {
-  // m. Chains with 20 to 100 rows had the posterior's spread within 1 % (n = 100,000, p = 10); the variance
-  // s2 that the target is corrected by is an estimate too, good to 14 % with 100 rows.
+  // m. Chains with 20 to 100 rows had the posterior's spread within 1 % (n = 100,000, p = 10). The variance
+  // s2 in the correction is an estimate too, with an error of 14 % for 100 rows.
   std::size_t subsample_size = 100;
-  // G. For short moves the noise of the log ratio is sqrt(2 / G) times that of an estimate: a fifth for 50. A
-  // row stays for about G steps, so that a G as large as m forgets the start twice as slowly for little more.
-  // Independent proposals move far, the remainders of one row at theta and theta' are unlike each other, and
-  // G hardly matters.
+  // G. For short moves the noise of the log ratio is sqrt(2 / G) times that of an estimate: a fifth for G =
+  // 50. A row stays for about G steps, so a G as large as m = 100 would forget the start half as fast and
+  // gain little. Independent proposals move far, so a row's remainders at theta and theta' are hardly
+  // related, and G hardly matters.
   std::size_t blocks = 50;
 };
 
 // The state is (theta, u), u = m rows, each uniform, with replacement. With d_i the remainder of row i's
 // expansion about the centre, q the sum of the expansions,
 //   lhat(theta, u) = q(theta) + (n/m) sum_{i in u} d_i(theta),   s2(theta, u) = n^2 var(d) / m,
-// the chain's law has the density p0(theta) exp(lhat - s2/2), up to a constant, against the uniform law of u.
-// For normal noise with known s2 its marginal in theta is the posterior; what it differs by is of order
-// 1 / (n m^2).
+// the chain samples the density p0(theta) exp(lhat - s2/2), up to a constant, with respect to uniform u. For
+// normal noise with known s2 its marginal in theta is the posterior; in general it differs by an order of 1 /
+// (n m^2).
 template <ExpandableModel M, Proposal P>
 class BlockKernel {
  public:
-  static constexpr Promise promise = Promise::approximate;  // exact for a perturbed target
+  [[nodiscard]] static constexpr Promise promise() noexcept {
+    return Promise::approximate;
+  }  // exact for a perturbed target
 
   // `sums`: of the log-likelihood of all rows, at the centre. Mode has both: evaluated_at and likelihood.
   // Throws UsageError unless 1 <= blocks <= subsample_size and subsample_size >= 2.
@@ -52,9 +55,8 @@ class BlockKernel {
       : model_(&model),
         centre_(std::move(centre)),
         estimator_(model, centre_, sums),
-        proposal_(std::move(proposal)),
+        move_(std::move(proposal), model.dim()),
         blocks_(options.blocks),
-        proposed_(model.dim()),
         ids_(options.subsample_size),
         replaced_(options.subsample_size),
         current_(options.subsample_size),
@@ -78,47 +80,41 @@ class BlockKernel {
       info.rows_read += ids_.size();
       drawn_ = true;
     }
-    Stream proposal_stream = id.stream(Purpose::proposal);
-    const double log_q = proposal_.propose(proposal_stream, theta, proposed_);
-    const double log_prior = model_->log_prior(proposed_);
-    if (!std::isfinite(log_prior)) {
-      info.finite = false;
-      info.log_ratio = -std::numeric_limits<double>::infinity();
-    } else {
+    if (move_.propose(*model_, theta, id, info)) {
       Stream block_stream = id.stream(Purpose::blocks);
       const std::span<RowId> block = any_block(block_stream);
       const std::span<RowId> before = std::span(replaced_).first(block.size());
       std::copy(block.begin(), block.end(), before.begin());
       draw(block_stream, block);
-      evaluate(proposed_, next_);
+      evaluate(move_.to(), next_);
       info.rows_read += ids_.size();
       const double change = next_.log_target() - current_.log_target();
-      info.log_ratio =
-          change + estimator_.known(theta, proposed_) + log_prior - model_->log_prior(theta) + log_q;
+      info.log_ratio = change + estimator_.known(theta, move_.to()) + move_.log_prior() -
+                       model_->log_prior(theta) + move_.log_q();
       info.finite = std::isfinite(next_.log_target()) && !std::isnan(info.log_ratio);
       if (info.finite) info.noise_sd = noise_sd(block);
       Stream decision_stream = id.stream(Purpose::decision);
       info.accepted = info.finite && std::log(uniform(decision_stream)) < info.log_ratio;
       if (info.accepted) {
-        state.theta = vector(proposed_);
+        state.theta = vector(move_.to());
         std::swap(current_, next_);
       } else {
         std::copy(before.begin(), before.end(), block.begin());
       }
     }
-    proposal_.adapt(params(state.theta));
+    move_.adapt(state);
     return info;
   }
 
-  void freeze() { proposal_.freeze(); }
+  void freeze() { move_.freeze(); }
 
   // The subsample and its remainders, so that a resumed chain need not read the rows again; the sums are
-  // taken anew from them, in the same order.
+  // recomputed from them, in the same order.
   void save(std::vector<double>& out) const {
     out.push_back(drawn_ ? 1 : 0);
     out.insert(out.end(), ids_.begin(), ids_.end());  // 32 bits: exact in a double
     out.insert(out.end(), current_.remainders.begin(), current_.remainders.end());
-    proposal_.save(out);
+    move_.save(out);
   }
   void load(std::span<const double> in) {
     const std::size_t m = ids_.size();
@@ -128,11 +124,11 @@ class BlockKernel {
                    [](double row) { return static_cast<RowId>(row); });
     std::copy_n(in.data() + 1 + m, m, current_.remainders.begin());
     current_.add_up(static_cast<double>(model_->rows()));
-    proposal_.load(in.subspan(1 + 2 * m));
+    move_.load(in.subspan(1 + 2 * m));
   }
 
  private:
-  // What an estimate is made of.
+  // The parts of an estimate.
   struct Estimate {
     explicit Estimate(std::size_t m) : remainders(m, 0.0) {}
     void add_up(double n) {
@@ -162,8 +158,8 @@ class BlockKernel {
     if constexpr (requires { model_->prefetch(ids); }) model_->prefetch(ids);
   }
 
-  // Blocks of m / G rows; sizes differ by one if that is no whole number. Which one is replaced does not
-  // depend on the state, so that the way back is as likely as the way there.
+  // Blocks of m / G rows; sizes differ by one if that is not a whole number. Which block is replaced does not
+  // depend on the state, so a move and its reverse are equally likely.
   [[nodiscard]] std::span<RowId> any_block(Stream& stream) {
     const std::size_t block = bounded(stream, blocks_);
     const std::size_t first = block * ids_.size() / blocks_, last = (block + 1) * ids_.size() / blocks_;
@@ -179,10 +175,10 @@ class BlockKernel {
     out.add_up(static_cast<double>(model_->rows()));
   }
 
-  // Of lhat' - lhat. Rows that stay contribute the spread of d_i' - d_i, those of the block the spreads of
-  // d_i' and of d_i, which are of different rows: n/m sqrt( (m - b) var(d' - d) + b (var(d') + var(d)) ).
-  // With theta' = theta that is s sqrt(2/G): two estimates with the correlation 1 - 1/G. What the change of
-  // s2/2 adds is of a higher order and left out.
+  // The noise sd of lhat' - lhat. Rows that stay contribute the variance of d_i' - d_i; those of the block
+  // contribute the variances of d_i' and of d_i, which belong to different rows: n/m sqrt( (m - b) var(d' -
+  // d) + b (var(d') + var(d)) ). With theta' = theta that is s sqrt(2/G): two estimates with correlation 1 -
+  // 1/G. The change of s2/2 adds a term of higher order, which is left out.
   [[nodiscard]] double noise_sd(std::span<const RowId> block) const {
     const auto first = static_cast<std::size_t>(block.data() - ids_.data());
     const double m = static_cast<double>(ids_.size()), b = static_cast<double>(block.size());
@@ -196,7 +192,7 @@ class BlockKernel {
       variance += stay * squares / (stay - 1);
     }
     const double sd = static_cast<double>(model_->rows()) / m * std::sqrt(variance);
-    return std::isfinite(sd) ? sd : 0;  // the chain stood where it had no finite density
+    return std::isfinite(sd) ? sd : 0;  // the chain was at a point without a finite density
   }
   template <class See>
   void for_kept(std::size_t first, std::size_t count, const See& see) const {
@@ -207,11 +203,10 @@ class BlockKernel {
   const M* model_;
   Eigen::VectorXd centre_;
   ControlVariates<M> estimator_;
-  P proposal_;
+  Move<P> move_;
   std::size_t blocks_;
-  std::vector<double> proposed_;
   bool drawn_ = false;
-  std::vector<RowId> ids_, replaced_;  // u, and what a refused proposal puts back
+  std::vector<RowId> ids_, replaced_;  // u, and the rows to restore after a rejection
   Estimate current_, next_;            // at theta and theta'
 };
 

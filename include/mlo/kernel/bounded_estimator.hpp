@@ -13,8 +13,8 @@
 
 namespace mlo {
 
-// Law: |terms(from, to)| <= term_bound(from, to) for every row. The bounds are of the estimator's order and
-// about its centre.
+// Law: |terms(from, to)| <= term_bound(from, to) for every row. The bounds have the estimator's order and
+// centre.
 template <Estimator E>
 class Bounded {
  public:
@@ -51,7 +51,7 @@ class Bounded {
 
   E estimator_;
   std::shared_ptr<const RowBounds> bounds_;
-  Eigen::VectorXd shift_, from_, to_;  // room to work in
+  Eigen::VectorXd shift_, from_, to_;  // workspace
 };
 
 }  // namespace mlo

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A confidence interval that holds for certain decides: Bardenet, Doucet & Holmes 2014, "Towards scaling up
+// A confidence interval with guaranteed coverage decides: Bardenet, Doucet & Holmes 2014, "Towards scaling up
 // Markov chain Monte Carlo: an adaptive subsampling approach"; with control variates their paper of 2017.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace mlo {
 
-// Reads rows without replacement, and at geometrically growing m stops if |mean - psi| > c_m, where
-// |mean - Lambda_n| <= c_m with probability 1 - delta_k whatever the terms, as long as they keep their bound.
-// At look k delta_k = delta (a - 1) / (a k^a), which add up to delta at most, so that a decision is that of
-// Metropolis-Hastings with probability 1 - delta at least. All rows, if it comes to that, decide exactly; and
-// where there is no bound it comes to that at once.
+// Reads rows without replacement, looks at geometrically growing m, and stops if |mean - psi| > c_m, where
+// |mean - Lambda_n| <= c_m with probability at least 1 - delta_k, whatever the terms, as long as they respect
+// their bound. At look k, delta_k = delta (a - 1) / (a k^a). These add up to at most delta, so a decision is
+// that of Metropolis-Hastings with probability at least 1 - delta. If all rows are read the decision is
+// exact; where there is no bound, all rows are read at once.
 //
 //   hoeffding  c_m = C sqrt(2 (1 - (m-1)/n) log(2/delta_k) / m), |x_j| <= C   (Hoeffding 1963, Serfling 1974)
 //   bernstein  c_m = s sqrt(2 log(3/delta_k) / m) + 3 (2 C) log(3/delta_k) / m
@@ -22,13 +22,13 @@ namespace mlo {
 //              spread out, by Hoeffding's theorem 4)
 class Confidence : public ThresholdRule {
  public:
-  static constexpr Promise promise = Promise::bounded_error;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::bounded_error; }
   enum class Bound { hoeffding, bernstein };
   struct Options {
-    double delta = 0.1;  // of a decision that is not that of all rows
+    double delta = 0.1;  // bounds the probability that a decision is not that of all rows
     Bound bound = Bound::bernstein;
-    std::size_t batch = 100;  // rows of the first look; fewer decide nothing and use up delta
-    double growth = 1.5;      // a look's rows, in those of the one before; above 1
+    std::size_t batch = 100;  // rows at the first look; fewer decide nothing and use up delta
+    double growth = 1.5;      // rows at a look / rows at the one before; above 1
     double exponent = 2;      // a, above 1
   };
   // `rows` is n of the model.
@@ -41,7 +41,7 @@ class Confidence : public ThresholdRule {
     if (seen_.count == size_ && size_ < rows_) look();
   }
 
-  // c_m, from the terms seen, at their k-th look.
+  // c_m from the terms seen, at look k.
   [[nodiscard]] double width(double k) const noexcept;
 
  private:

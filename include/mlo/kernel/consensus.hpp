@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Consensus Monte Carlo (Scott et al. 2016): a chain for each shard of the data, and averages of their draws.
+// Consensus Monte Carlo (Scott et al. 2016): one chain per shard of the data, and averages of their draws.
 #pragma once
 
 #include <Eigen/Dense>
@@ -19,28 +19,30 @@
 
 namespace mlo {
 
-// W_s, the inverse covariance of shard s's posterior: the information of its normal fit, or the inverse of
-// the sample covariance of its draws, as Scott et al. have it.
+// W_s, the inverse covariance of shard s's posterior: the information of its normal fit, or, as in Scott et
+// al., the inverse of the sample covariance of its draws.
 enum class ShardWeights { fit, draws };
 
 struct ConsensusOptions {
-  // Weights from N draws move the mean of a chain by about sqrt(p / N) posterior standard deviations, and N
-  // is hundreds; the fit's own error vanishes with the rows. So draws are for shards whose posteriors are far
-  // from normal.
+  // Weights from N draws shift the mean of a chain by about sqrt(p / N) posterior standard deviations, and N
+  // is a few hundred; the error of weights from the fits vanishes as rows are added. So weights from draws
+  // are for shards whose posteriors are far from normal.
   ShardWeights weights = ShardWeights::fit;
-  // Of the run. The second half of it is what weights are learnt from.
+  // Steps of warm-up in the run. Weights are learnt from the second half.
   std::size_t warmup = 1000;
   LaplaceProposal::Options proposal = {};  // of the shards' chains, about their own fits
 };
 
-// One step advances each shard's chain by one Metropolis-Hastings step on its rows; theta is
-// (sum W_s)^-1 sum_s W_s t_s, with weights that are fixed after warm-up. That is an ordinary chain to its
-// runner, although theta itself has no say in the next step: it is a function of the shards' chains, which
-// are saved with the kernel. Shard s of chain c draws the random numbers of chain c S + s.
+// One step advances each shard's chain by one Metropolis-Hastings step on its rows; theta is (sum W_s)^-1
+// sum_s W_s t_s, with weights that are fixed after warm-up. The code that runs chains sees an ordinary chain,
+// although theta does not affect the next step: it is a function of the shards' chains, which are saved with
+// the kernel. Shard s of chain c uses the random numbers of chain c S + s.
 template <TwiceDifferentiable M>
 class ConsensusKernel {
  public:
-  static constexpr Promise promise = Promise::approximate;  // exact if the shards' posteriors are normal
+  [[nodiscard]] static constexpr Promise promise() noexcept {
+    return Promise::approximate;
+  }  // exact if the shards' posteriors are normal
 
   ConsensusKernel(const Shards<M>& shards, const ConsensusOptions& options, ThreadPool& pool)
       : shards_(&shards), options_(options), pool_(&pool) {
@@ -50,7 +52,7 @@ class ConsensusKernel {
     weigh();
   }
 
-  // Draws of each shard that weights are learnt from at least; with fewer, the fits' are used.
+  // The fewest draws per shard from which weights are learnt; with fewer, the weights of the fits are used.
   [[nodiscard]] static std::size_t draws_needed(std::size_t dim) {
     return std::max<std::size_t>(100, 10 * dim);
   }
@@ -63,7 +65,8 @@ class ConsensusKernel {
       Member& member = *members_[s];
       const StepId own{.seed = id.seed, .chain = id.chain * members_.size() + s, .iteration = id.iteration};
       if (start) {
-        // From the shard's own fit, wider; where the run would start all shards says nothing about them.
+        // An overdispersed draw from the shard's own fit: the run's starting point says nothing about a
+        // shard.
         Stream stream = own.stream(Purpose::shards);
         Eigen::VectorXd v(member.white.size());
         normals(stream, {v.data(), static_cast<std::size_t>(v.size())});
@@ -75,7 +78,8 @@ class ConsensusKernel {
     started_ = true;
     learnt_ += learn ? 1 : 0;
     StepInfo info;
-    // A step has one `accepted`: each shard's in turn, so that the rate of many steps is the shards' mean.
+    // A step has one `accepted`. It is that of each shard in turn, so that the rate over many steps is the
+    // shards' mean.
     const StepInfo& in_turn = members_[id.iteration % members_.size()]->info;
     info.accepted = in_turn.accepted;
     info.log_ratio = in_turn.log_ratio;
@@ -110,13 +114,13 @@ class ConsensusKernel {
   }
 
  private:
-  // Apart from the others in memory: they are written by different threads.
+  // On separate cache lines, because different threads write them.
   struct alignas(64) Member {
     FullKernel<Shard<M>, LaplaceProposal> kernel;
     ChainState state;
     StepInfo info;
     Eigen::MatrixXd share;                   // (sum W)^-1 W_s
-    Eigen::VectorXd white, mean, deviation;  // of the draws, where the fit is N(0, I): well scaled
+    Eigen::VectorXd white, mean, deviation;  // of the draws, in coordinates where the fit is N(0, I)
     Eigen::MatrixXd scatter;                 // sum of squared deviations from the mean
     double count = 0;
 
@@ -159,8 +163,8 @@ class ConsensusKernel {
     }
   };
 
-  // The information of each fit, or once draws have been learnt from the inverse of their covariance: in the
-  // fit's white coordinates, and then in the model's.
+  // The information of each fit or, after learning from draws, the inverse of their covariance: in the fit's
+  // white coordinates, and then in the model's.
   void weigh() {
     const bool from_draws = frozen_ && options_.weights == ShardWeights::draws &&
                             learnt_ >= draws_needed(shards_->dim()) && weigh_by_draws();
@@ -174,7 +178,7 @@ class ConsensusKernel {
     const Eigen::LLT<Eigen::MatrixXd> total(sum);
     for (const auto& member : members_) member->share = total.solve(member->share).eval();
   }
-  // False if the draws of a shard lie in fewer dimensions: its chain hardly moved.
+  // False if the covariance of a shard's draws is singular: its chain hardly moved.
   [[nodiscard]] bool weigh_by_draws() {
     for (std::size_t s = 0; s < members_.size(); ++s) {
       Member& member = *members_[s];

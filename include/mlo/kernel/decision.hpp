@@ -21,7 +21,7 @@ struct TermMoments {
   double sum = 0, squares = 0;
 
   void see(std::span<const double> terms) noexcept {
-    // Four running sums, because one would wait for the latency of every addition.
+    // Four running sums: with one, each addition would wait for the one before.
     std::array<double, 4> sums{}, square_sums{};
     std::size_t k = 0;
     for (; k + 4 <= terms.size(); k += 4)
@@ -44,32 +44,33 @@ struct TermMoments {
     const double m = static_cast<double>(count);
     return count < 2 ? 0 : std::max(0.0, (squares - sum * sum / m) / (m - 1));
   }
-  // And of their mean's: without replacement from n rows, that of all n is no estimate any more.
+  // And of their mean's variance; it is 0 if all n rows were read without replacement.
   [[nodiscard]] double variance_of_mean(double rows, bool with_replacement) const noexcept {
     const double m = static_cast<double>(count);
     return variance() / m * (with_replacement ? 1.0 : 1.0 - m / rows);
   }
 };
 
-// What there is to decide: whether rho + n Lambda_n exceeds log u.
+// The question to decide: whether rho + n Lambda_n exceeds log u.
 struct Trial {
-  double rho = 0;   // log ratio of prior and proposal, and what the estimator knows without reading rows
-  double rows = 1;  // n
+  double rho = 0;                // log ratio of prior and proposal, plus what is known without reading rows
+  double rows = 1;               // n
   bool with_replacement = true;  // how the terms' rows are drawn
-  // |x_j| <= this for every row, if rows are drawn uniformly. NaN: nobody asked, or nobody knows.
+  // |x_j| <= this for every row, if rows are drawn uniformly. NaN if no rule needs it or it is not known.
   double term_bound = std::numeric_limits<double>::quiet_NaN();
-  Stream* stream = nullptr;  // of the decision; outlives it
+  Stream* stream = nullptr;  // for the decision; outlives it
 
   // psi, which Lambda_n must exceed, for the stream's next uniform number u. [paper, section 2]
   [[nodiscard]] double threshold() const noexcept { return (std::log(uniform(*stream)) - rho) / rows; }
 };
 
 // A rule sees x_j = D_i / (n eta_i), whose expectation is Lambda_n. Law: after begin(trial), as long as
-// wants() > 0 that many new terms are shown with see(), in batches of any size; then accept(), called once,
-// is the answer. It wants at least one term, and without replacement at most n. seen() are the moments of
-// all terms shown.
+// wants() > 0, that many new terms are shown with see(), in batches of any size; then accept(), called once,
+// gives the answer. A rule wants at least one term, and without replacement at most n. seen() has the moments
+// of all terms shown.
 template <class R>
 concept Decision = requires(R& rule, const R& fixed, const Trial& trial, std::span<const double> terms) {
+  { fixed.promise() } -> std::same_as<Promise>;
   { rule.begin(trial) } -> std::same_as<void>;
   { fixed.wants() } -> std::same_as<std::size_t>;
   { rule.see(terms) } -> std::same_as<void>;
@@ -78,8 +79,8 @@ concept Decision = requires(R& rule, const R& fixed, const Trial& trial, std::sp
   { fixed.needs_term_bound() } -> std::same_as<bool>;  // whether it reads trial.term_bound
 };
 
-// What the rules below share: so many terms are to be seen, and the mean of those seen is to exceed psi. A
-// rule that looks at what it has seen and moves size_ is a sequential one.
+// Shared by the rules below: they see size_ terms and accept if the mean of those seen exceeds psi. A
+// sequential rule looks at the terms seen and may raise size_.
 class ThresholdRule {
  public:
   [[nodiscard]] static bool needs_term_bound() noexcept { return false; }
@@ -95,14 +96,14 @@ class ThresholdRule {
   }
 
   double psi_ = 0;
-  std::size_t size_ = 0;  // at which to look, or to end
+  std::size_t size_ = 0;  // terms to see before the next look, or in all
   TermMoments seen_;
 };
 
-// r rows, whatever they say. [paper, Algorithm 2]
+// Always r rows. [paper, Algorithm 2]
 class FixedSize : public ThresholdRule {
  public:
-  static constexpr Promise promise = Promise::approximate;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::approximate; }
   explicit FixedSize(std::size_t size) : fixed_(size) {}
 
   void begin(const Trial& trial) noexcept { start(trial, fixed_); }
@@ -113,12 +114,12 @@ class FixedSize : public ThresholdRule {
 };
 static_assert(Decision<FixedSize>);
 
-// A pilot of r rows says how many are needed for the sign of Lambda - psi to be right with probability 1 -
-// delta, were the estimate normal; up to r_max. [paper, Algorithm 3 and eq. (8)] eq. (8) drops the term
+// A pilot of r rows says how many rows, up to r_max, are needed for the sign of Lambda - psi to be right with
+// probability 1 - delta if the estimate is normal. [paper, Algorithm 3 and eq. (8)] Eq. (8) drops the term -
 // Lambda^2 of the variance, so it errs towards a larger r. c_r = 0 asks for r_max.
 class AdaptiveSize : public ThresholdRule {
  public:
-  static constexpr Promise promise = Promise::approximate;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::approximate; }
   struct Options {
     std::size_t pilot;
     std::size_t max;

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What a subsampled kernel adds up over rows, and what it knows of the sum without reading any.
+// The terms that a subsampled kernel adds up over rows, and the part of the sum that it knows without reading
+// any.
 #pragma once
 
 #include <Eigen/Dense>
@@ -14,12 +15,13 @@
 
 namespace mlo {
 
-// Rows an estimator is shown at a time: few enough that they are still in the second-level cache when they
-// are read again at another point, many enough that waiting for the first ones does not count.
+// Rows that an estimator is shown at a time: few enough to be still in the second-level cache when they are
+// read again at another point, many enough that waiting for the first ones does not matter.
 inline constexpr std::size_t row_batch = 1024;
 
 // Law: known(from, to) + the sum over all rows of terms(from, to) = sum_i l_i(to) - sum_i l_i(from). known()
-// may be minus infinity or NaN where the model has no finite density at `to`. At most row_batch rows a call.
+// may be minus infinity or NaN where the model has no finite density at `to`. At most row_batch rows per
+// call.
 template <class E>
 concept Estimator = requires(E& e, Params from, Params to, std::span<const RowId> ids,
                              std::span<double> out) {
@@ -31,7 +33,7 @@ concept Estimator = requires(E& e, Params from, Params to, std::span<const RowId
 template <Model M>
 class PlainDifference {
  public:
-  static constexpr int order = 0;  // of what is taken away from the terms
+  static constexpr int order = 0;  // of the expansion that is subtracted from the terms
   explicit PlainDifference(const M& model) : model_(&model) {}
 
   [[nodiscard]] double known(Params /*from*/, Params /*to*/) const noexcept { return 0; }
@@ -54,8 +56,8 @@ class PlainDifference {
 };
 
 // Control variates of order 2: the quadratic expansions q_i of the terms about a centre add up to a quadratic
-// form that is known after one pass over the rows, and the terms are what is left of D_i. Over moves of the
-// size of the posterior the D_i of n rows vary by about n^-1/2 each and the remainders by n^-3/2.
+// form that is known after one pass over the rows, and the terms are the remainders of the D_i. Over
+// posterior-sized moves with n rows, each D_i varies by about n^-1/2 and each remainder by n^-3/2.
 template <ExpandableModel M>
 class ControlVariates {
  public:
@@ -69,8 +71,8 @@ class ControlVariates {
         middle_(centre_.size()),
         slope_(centre_.size()) {}
 
-  // g'(to - from) - (b'Hb - a'Ha) / 2 with a = from - centre, b = to - centre, as the slope halfway times the
-  // change: one product with H.
+  // g'(to - from) - (b'Hb - a'Ha) / 2 with a = from - centre, b = to - centre, computed as the slope halfway
+  // times the change, with one product with H.
   [[nodiscard]] double known(Params from, Params to) {
     middle_ = 0.5 * ((vector(to) - centre_) + (vector(from) - centre_));
     slope_ = gradient_;
@@ -86,7 +88,7 @@ class ControlVariates {
   const M* model_;
   Eigen::VectorXd centre_, gradient_;
   Eigen::MatrixXd information_;
-  Eigen::VectorXd middle_, slope_;  // room to work in
+  Eigen::VectorXd middle_, slope_;  // workspace
 };
 
 }  // namespace mlo

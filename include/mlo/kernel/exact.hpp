@@ -1,10 +1,10 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Metropolis-Hastings that leaves the posterior itself invariant and reads about one row a step. METHODS 6;
-// after Prado, Nemeth & Sherlock 2024 (MH-SS) and Cornish et al. 2019 (SMH).
+// Metropolis-Hastings that leaves the posterior itself invariant and reads about one row per step:
+// docs/methods/exact.md; after Prado, Nemeth & Sherlock 2024 (MH-SS) and Cornish et al. 2019 (SMH).
 //   stage 1: accept with the ratio of the prior, the proposal and the Taylor polynomial: no row is read;
 //   stage 2: a Poisson number of rows, drawn in proportion to their bounds, decides about the remainders.
 // Both stages satisfy detailed balance, so their product does. Where the bounds promise no gain, or do not
-// hold (far out), a step looks at all rows instead; the switch depends on the pair of points symmetrically.
+// hold (far out), a step reads all rows instead; the switch is symmetric in the two points.
 #pragma once
 
 #include <cmath>
@@ -25,18 +25,26 @@ namespace mlo {
 struct ExactOptions {
   WhiteProposal::Options proposal = {};
   Thinning thinning = Thinning::balanced;
-  double audit_share = 0;  // of the steps, compared with all rows
+  double audit_share = 0;  // share of the steps that are compared with all rows
 };
 
-template <Model M, Curve C, BoundRows S = TableRows>
+// What the kernel asks of a model besides its expansion. Law: quadratic_prior() says that log_prior is a
+// polynomial of degree 2 at most, whose derivatives add_prior_derivatives() then has exactly.
+template <class M>
+concept ExactModel = Model<M> && requires(const M& m, Params theta, Derivatives& d) {
+  { m.quadratic_prior() } -> std::same_as<bool>;
+  { m.add_prior_derivatives(theta, d) } -> std::same_as<void>;
+};
+
+template <ExactModel M, BoundRows S = TableRows>
 class ExactKernel {
  public:
-  static constexpr Promise promise = Promise::exact;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::exact; }
 
-  ExactKernel(const M& model, std::shared_ptr<const Expansion<C>> expansion, const ExactOptions& options,
+  ExactKernel(const M& model, std::shared_ptr<const Expansion> expansion, const ExactOptions& options,
               ThreadPool& pool) requires std::same_as<S, TableRows>
       : ExactKernel(model, expansion, options, pool, TableRows(expansion->table)) {}
-  ExactKernel(const M& model, std::shared_ptr<const Expansion<C>> expansion, const ExactOptions& options,
+  ExactKernel(const M& model, std::shared_ptr<const Expansion> expansion, const ExactOptions& options,
               ThreadPool& pool, S source)
       : model_(&model),
         expansion_(std::move(expansion)),
@@ -49,7 +57,8 @@ class ExactKernel {
         there_(model.dim(), expansion_->rows.stride()),
         theta_(model.dim()) {
     if (!quadratic_prior_) return;
-    // The posterior's own gradient at the centre, white; its information is L L', the identity.
+    // The posterior's gradient at the centre in white coordinates, where its information L L' becomes the
+    // identity.
     Derivatives prior(model.dim());
     model.add_prior_derivatives(params(expansion_->centre), prior);
     posterior_gradient_ = expansion_->gradient + expansion_->unwhiten.transpose() * prior.gradient;
@@ -69,7 +78,7 @@ class ExactKernel {
     info.finite = !std::isnan(info.log_ratio) && tilt > -std::numeric_limits<double>::infinity();
     if (info.finite) {
       const auto limit = remainders_.limit(here_, there_);
-      if (options_.audit_share > 0 && uniform(stream) < options_.audit_share) audit(info);
+      if (options_.audit_share > 0) maybe_audit(id, info);
       if (limit.rows < static_cast<double>(model_->rows())) {
         info.accepted = accepts(stream, info.log_ratio) && remainders_(stream, here_, there_, limit, info);
       } else {
@@ -102,7 +111,7 @@ class ExactKernel {
  private:
   struct Point : WhitePoint {
     using WhitePoint::WhitePoint;
-    // The log posterior by the Taylor polynomial, relative to N(0, I): 0 if the Laplace fit were exact.
+    // The log posterior by the Taylor polynomial, relative to N(0, I): 0 if the Laplace fit is exact.
     double tilt = 0;
   };
 
@@ -119,7 +128,7 @@ class ExactKernel {
     unwhiten(here_.v, state.theta);
   }
 
-  // Fills in what a Point derives from v.
+  // Fills in the members of a Point that are derived from v.
   double evaluate(Point& point) {
     point.derive();
     const std::size_t p = point.v.size();
@@ -158,6 +167,12 @@ class ExactKernel {
     info.accepted = info.finite && accepts(stream, info.log_ratio);
   }
 
+  // With random numbers of its own: an audited chain is the chain of the same seed.
+  void maybe_audit(const StepId& id, StepInfo& info) {
+    Stream coin = id.stream(Purpose::audit);
+    if (uniform(coin) < options_.audit_share) audit(info);
+  }
+
   // Every row's bound, and the sum of polynomial and remainders against the model's own log-likelihood.
   void audit(StepInfo& info) {
     const auto sums = remainders_.over_all_rows(*pool_, here_, there_);
@@ -173,8 +188,8 @@ class ExactKernel {
   }
 
   const M* model_;
-  std::shared_ptr<const Expansion<C>> expansion_;
-  RemainderTest<C, S> remainders_;
+  std::shared_ptr<const Expansion> expansion_;
+  RemainderTest<S> remainders_;
   ExactOptions options_;
   ThreadPool* pool_;
   WhiteProposal proposal_;

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/move.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/model/model.hpp"
@@ -30,7 +33,8 @@ template <Model M>
   });
 }
 
-// What the kernel asks of a model: any Model, or one that knows the sum over its rows in another way.
+// What the kernel needs from a model: any Model will do, and so will one that knows the sum over its rows in
+// another way.
 template <class M>
 concept SummedModel = requires(const M& model, ThreadPool& pool, Params theta) {
   { model.dim() } -> std::same_as<std::size_t>;
@@ -42,46 +46,39 @@ concept SummedModel = requires(const M& model, ThreadPool& pool, Params theta) {
 template <SummedModel M, Proposal P>
 class FullKernel {
  public:
-  static constexpr Promise promise = Promise::exact;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::exact; }
   FullKernel(const M& model, P proposal, ThreadPool& pool)
-      : model_(&model), proposal_(std::move(proposal)), pool_(&pool), proposed_(model.dim()) {}
+      : model_(&model), move_(std::move(proposal), model.dim()), pool_(&pool) {}
 
   StepInfo step(ChainState& state, const StepId& id) {
     if (std::isnan(state.log_likelihood))
       state.log_likelihood = log_likelihood(*model_, *pool_, params(state.theta));
     StepInfo info;
-    Stream proposal_stream = id.stream(Purpose::proposal);
-    const double log_q = proposal_.propose(proposal_stream, params(state.theta), proposed_);
-    const double log_prior = model_->log_prior(proposed_);
-    if (std::isfinite(log_prior)) {
-      const double proposed = log_likelihood(*model_, *pool_, proposed_);
+    if (move_.propose(*model_, params(state.theta), id, info)) {
+      const double proposed = log_likelihood(*model_, *pool_, move_.to());
       info.rows_read = model_->rows();
-      info.log_ratio =
-          proposed - state.log_likelihood + log_prior - model_->log_prior(params(state.theta)) + log_q;
+      info.log_ratio = proposed - state.log_likelihood + move_.log_prior() -
+                       model_->log_prior(params(state.theta)) + move_.log_q();
       info.finite = !std::isnan(info.log_ratio) && proposed > -std::numeric_limits<double>::infinity();
       Stream decision_stream = id.stream(Purpose::decision);
       info.accepted = info.finite && std::log(uniform(decision_stream)) < info.log_ratio;
       if (info.accepted) {
-        state.theta = vector(proposed_);
+        state.theta = vector(move_.to());
         state.log_likelihood = proposed;
       }
-    } else {
-      info.finite = false;
-      info.log_ratio = -std::numeric_limits<double>::infinity();
     }
-    proposal_.adapt(params(state.theta));
+    move_.adapt(state);
     return info;
   }
 
-  void freeze() { proposal_.freeze(); }
-  void save(std::vector<double>& out) const { proposal_.save(out); }
-  void load(std::span<const double> in) { proposal_.load(in); }
+  void freeze() { move_.freeze(); }
+  void save(std::vector<double>& out) const { move_.save(out); }
+  void load(std::span<const double> in) { move_.load(in); }
 
  private:
   const M* model_;
-  P proposal_;
+  Move<P> move_;
   ThreadPool* pool_;
-  std::vector<double> proposed_;
 };
 
 }  // namespace mlo

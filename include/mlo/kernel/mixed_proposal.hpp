@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Independent draws and random walks by turns: the proposal of methods that see all rows.
+// A mixture of independent draws and random walks: the proposal of methods that see all rows.
 #pragma once
 
 #include <Eigen/Dense>
@@ -11,12 +11,12 @@
 
 namespace mlo {
 
-// Nine steps in ten draw from the Laplace fit where that is what the posterior looks like: many rows. Where
-// it does not (few rows, a tail of separated data, one far-out cell), such draws would stay stuck in the
-// tails or never come there. Warm-up finds out by trying, and learns the posterior's own mean and covariance.
-// Then half of the steps are draws from Student's law with these, whose tails are heavier than a normal
-// law's, and half are walks of all lengths. Every kind leaves the posterior invariant, so any mixture of them
-// does.
+// Where the posterior is close to its Laplace fit (many rows), nine steps in ten draw from the fit and the
+// others are walks. Where it is not (few rows, a tail of separated data, an outlying cell), such draws would
+// get stuck in the tails or never reach them. Warm-up finds out by trying, and learns the posterior's own
+// mean and covariance. Then half of the steps are draws from Student's t about this mean, with this
+// covariance as its scale matrix, because its tails are heavier than normal ones, and half are walks of all
+// lengths. Every kind of step leaves the posterior invariant, so any mixture of them does.
 class MixedProposal {
  public:
   explicit MixedProposal(Laplace fit);
@@ -26,7 +26,7 @@ class MixedProposal {
   void freeze() noexcept;
   void save(std::vector<double>& out) const;
   void load(std::span<const double> in);
-  // Whether the draws are those of the Laplace fit, after freeze().
+  // After freeze(): whether the independent draws come from the Laplace fit.
   [[nodiscard]] bool near_laplace() const noexcept { return laplace_share_ > student_share_; }
 
  private:
@@ -41,8 +41,8 @@ class MixedProposal {
   Kind kind_ = Kind::walk;           // of the last step
   double tried_ = 0, accepted_ = 0;  // draws from the Laplace fit
   RunningMoments past_;
-  Eigen::VectorXd mean_;    // of the draws, as learnt
-  Eigen::MatrixXd factor_;  // F, lower triangular, F F' the draws' scale matrix
+  Eigen::VectorXd mean_;    // as learnt
+  Eigen::MatrixXd factor_;  // F, lower triangular; F F' is the scale matrix, as learnt
   Eigen::VectorXd noise_, white_, proposed_;
 };
 static_assert(Proposal<MixedProposal>);

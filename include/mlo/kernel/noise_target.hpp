@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Rows until the noise of the estimated log ratio is below a target: what rules share that then make up for
-// the noise that is left.
+// Reads rows until the noise of the estimated log ratio is below a target: shared by rules that then allow
+// for the remaining noise.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace mlo {
 class NoiseTarget {
  public:
   struct Options {
-    std::size_t pilot;  // rows of the first look, at least 2: fewer know nothing of the noise
-    std::size_t max;    // rows at which it decides whatever the noise; without replacement at most n
-    double noise_sd;    // of the log ratio
+    std::size_t pilot;  // rows at the first look, at least 2: one row says nothing about the noise
+    std::size_t max;    // rows read at most, whatever the noise; without replacement at most n
+    double noise_sd;    // the target, for the log ratio
   };
   // `rows` is n of the model.
   NoiseTarget(std::size_t rows, const Options& options)
@@ -52,16 +52,16 @@ class NoiseTarget {
   [[nodiscard]] double rows() const noexcept { return rows_; }
 
  private:
-  // The present size if the noise is small enough (or no number: more rows would not make it one). Else what
-  // the terms seen say is needed and a tenth more, but at most twice what there is: a variance from few terms
-  // may be far too large.
+  // The present size if the noise is small enough, or not a number, which more rows would not change.
+  // Otherwise a tenth more than the terms seen say is needed, but at most twice the present size: a variance
+  // from few terms may be far too large.
   [[nodiscard]] std::size_t next_size() const noexcept {
     const double target = options_.noise_sd * options_.noise_sd;
     const double excess = noise_variance() / target;
     if (!(excess > 1) || !std::isfinite(excess)) return size_;
     const double m = static_cast<double>(size_);
     double wanted = m * std::min(2.0, 1.1 * excess);
-    // Without replacement the variance is in proportion to 1/m - 1/n, and falls faster.
+    // Without replacement the variance is proportional to 1/m - 1/n, and falls faster.
     if (!with_replacement_) wanted = std::min(wanted, 1 / (1 / rows_ + (1 / m - 1 / rows_) / (1.1 * excess)));
     wanted = std::ceil(wanted);
     return std::min(limit_, static_cast<std::size_t>(wanted));

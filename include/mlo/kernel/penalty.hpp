@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A decision rule that makes the noise small, and corrects for what is left of it.
+// A decision rule that makes the noise small and corrects for the rest.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 namespace mlo {
 
 // Reads rows until the noise of the estimated log ratio is below a target, then accepts with probability
-// min(1, exp(estimate - penalty)). If the noise is normal, a penalty of half its variance makes the chain's
-// law the posterior itself (Ceperley & Dewing 1999, "The penalty method for random walks with uncertain
-// energies"); where the variance s2 is itself estimated from m terms, their series s2/2 + s2^2/(4(m+1)) +
-// s2^3/(3(m+1)(m+3)) does. Approximate, because terms are normal in large numbers only, and because the rows'
-// number depends on the terms. With a target that any noise meets it is their method with the pilot's size.
+// min(1, exp(estimate - penalty)). If the noise is normal, with a penalty of half its variance the chain
+// samples the posterior itself (Ceperley & Dewing 1999, "The penalty method for random walks with uncertain
+// energies"); if the variance s2 is itself estimated from m terms, their series s2/2 + s2^2/(4(m+1)) +
+// s2^3/(3(m+1)(m+3)) takes its place. Approximate, because only sums of many terms are normal, and because
+// the number of rows depends on the terms. With a target so large that any noise meets it, this is their
+// method with the pilot's size.
 class PenaltySize : public NoiseTarget {
  public:
-  static constexpr Promise promise = Promise::approximate;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::approximate; }
   struct Options {
     std::size_t pilot = 20;  // see NoiseTarget
     std::size_t max = 1000;
-    double noise_sd = 0.1;  // METHODS: below 0.1 the noise is harmless even without the penalty
+    double noise_sd = 0.1;  // below 0.1 the noise is harmless even without the penalty
   };
   PenaltySize(std::size_t rows, const Options& options)
       : NoiseTarget(rows, {options.pilot, options.max, options.noise_sd}) {}

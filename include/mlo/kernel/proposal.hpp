@@ -12,9 +12,8 @@
 
 namespace mlo {
 
-// Law: propose() writes theta' ~ q(.|theta) and returns log q(theta|theta') - log q(theta'|theta).
-// adapt() sees where the chain stands after each step until freeze(); save() and load() carry what it has
-// learnt.
+// Law: propose() writes theta' ~ q(.|theta) and returns log q(theta|theta') - log q(theta'|theta). adapt()
+// sees the chain's state after each step until freeze(); save() and load() carry what was learnt.
 template <class P>
 concept Proposal = requires(P& p, const P& fixed, Stream& stream, Params theta, std::span<double> out,
                             std::vector<double>& saved, std::span<const double> loaded) {
@@ -23,6 +22,14 @@ concept Proposal = requires(P& p, const P& fixed, Stream& stream, Params theta, 
   { p.freeze() } -> std::same_as<void>;
   { fixed.save(saved) } -> std::same_as<void>;
   { p.load(loaded) } -> std::same_as<void>;
+};
+
+// What a proposal that learns nothing has of that.
+struct FixedProposal {
+  void adapt(Params /*theta*/) noexcept {}
+  void freeze() noexcept {}
+  void save(std::vector<double>& /*out*/) const noexcept {}
+  void load(std::span<const double> /*in*/) noexcept {}
 };
 
 // A normal approximation N(mode, (L L')^-1).
@@ -39,22 +46,18 @@ struct Laplace {
 
 // Preconditioned Crank-Nicolson around the Laplace fit: v' = sqrt(1 - b^2) v + b z in whitened coordinates,
 // which leaves the fit invariant for every b; b = 1 draws independently from it. One step in ten uses a small
-// b instead: where the posterior's tail is heavier than the fit's, independent draws would stay stuck, small
+// b instead: where the posterior's tail is heavier than the fit's, independent draws would get stuck; small
 // moves do not.
-class LaplaceProposal {
+class LaplaceProposal : public FixedProposal {
  public:
   struct Options {
     double step = 1.0;         // b, in (0, 1]
-    double local_share = 0.1;  // of the steps with b = local_step
+    double local_share = 0.1;  // share of the steps with b = local_step
     double local_step = 0.3;
   };
   LaplaceProposal(Laplace fit, Options options);
 
   double propose(Stream& stream, Params theta, std::span<double> out);
-  void adapt(Params /*theta*/) noexcept {}
-  void freeze() noexcept {}
-  void save(std::vector<double>& /*out*/) const noexcept {}
-  void load(std::span<const double> /*in*/) noexcept {}
 
  private:
   Laplace fit_;
@@ -64,15 +67,11 @@ class LaplaceProposal {
 static_assert(Proposal<LaplaceProposal>);
 
 // theta' = theta + F z for a fixed matrix F.
-class RandomWalkProposal {
+class RandomWalkProposal : public FixedProposal {
  public:
   explicit RandomWalkProposal(Eigen::MatrixXd factor);
 
   double propose(Stream& stream, Params theta, std::span<double> out);
-  void adapt(Params /*theta*/) noexcept {}
-  void freeze() noexcept {}
-  void save(std::vector<double>& /*out*/) const noexcept {}
-  void load(std::span<const double> /*in*/) noexcept {}
 
  private:
   Eigen::MatrixXd factor_;
@@ -88,11 +87,11 @@ struct RunningMoments {
 
   explicit RunningMoments(Eigen::Index dim);
   void add(Params theta);
-  // Whether to learn from it now: the covariance of few points says little, and a new factor every step would
-  // cost more than it brings.
+  // Whether to learn from it now: the covariance of few points says little, and a new factor in every step
+  // would cost more than it gains.
   [[nodiscard]] bool due() const noexcept;
   void save(std::vector<double>& out) const;
-  void load(std::span<const double>& in);  // takes what it saved off the front
+  void load(std::span<const double>& in);  // takes what save() wrote from the front of `in`
 };
 
 // A random walk whose covariance is learnt from the chain's own past (Haario, Saksman & Tamminen 2001):
@@ -100,8 +99,7 @@ struct RunningMoments {
 // with freeze(), so that the draws that are kept come from one fixed kernel.
 class AdaptiveProposal {
  public:
-  // `initial` is the factor of the first steps' proposals; scale is 2.38 / sqrt(dim) unless the user says
-  // otherwise.
+  // `initial` is the factor for the first steps; scale is 2.38 / sqrt(dim) unless the user sets it.
   AdaptiveProposal(Eigen::MatrixXd initial, double scale);
 
   double propose(Stream& stream, Params theta, std::span<double> out);

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Stage 2 of `exact`: whether a move survives the rows' remainders, from a Poisson number of rows drawn in
-// proportion to their bounds. METHODS 6.
+// proportion to their bounds. docs/methods/exact.md.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 
 namespace mlo {
 
-// The rule about the rows that are read. Both are exact; `balanced` accepts more.
+// How the rows that are read decide. Both rules are exact; `balanced` accepts more.
 enum class Thinning {
   balanced,    // rates c M - max(0, r) and c M - max(0, -r)
-  factorised,  // rates max(0, -r) and max(0, r): the first row that speaks against the move rejects it
+  factorised,  // rates max(0, -r) and max(0, r): the first row against the move rejects it
 };
 
 // u < exp(log_ratio), without the random number or the exponential where the answer is known: e^x >= 1 + x.
@@ -34,14 +34,14 @@ enum class Thinning {
   return u < 1 + log_ratio || u < std::exp(log_ratio);
 }
 
-// A place in the parameter space, in whitened coordinates.
+// A point in the parameter space, in whitened coordinates.
 struct WhitePoint {
   std::vector<double> v;
-  std::vector<float> padded;  // v as floats, zeros after it: what rows are multiplied with
+  std::vector<float> padded;  // v as floats, padded with zeros; rows are multiplied by it
   double square = 0;          // |v|^2
   WhitePoint(std::size_t dim, std::size_t stride) : v(dim), padded(stride, 0.0F) {}
 
-  // Fills in what is derived from v.
+  // Fills in the members that are derived from v.
   void derive() noexcept {
     square = 0;
     for (std::size_t j = 0; j < v.size(); ++j) {
@@ -60,13 +60,13 @@ struct WhitePoint {
 
 // Law: with a(from, to) the probability that a move survives, a(from, to) / a(to, from) = exp(sum_i r_i),
 // r_i = d_i(to) - d_i(from), for every pair with a finite limit(): detailed balance for the remainders.
-template <Curve C, BoundRows S>
+template <BoundRows S>
 class RemainderTest {
  public:
-  RemainderTest(std::shared_ptr<const Expansion<C>> expansion, Thinning thinning, S source)
+  RemainderTest(std::shared_ptr<const Expansion> expansion, Thinning thinning, S source)
       : expansion_(std::move(expansion)), source_(std::move(source)), thinning_(thinning) {}
 
-  // What bounds the mean number of rows, from the points' lengths alone; infinite where the bounds of rows do
+  // A bound on the mean number of rows, from the points' lengths alone; infinite where the rows' bounds do
   // not hold. Symmetric.
   struct Limit {
     double scale, rows;
@@ -76,8 +76,8 @@ class RemainderTest {
     return {scale, scale * loose_pair_bound(expansion_->order, from.square, to.square)};
   }
 
-  // `limit` bounds the mean number of rows from above at no cost; the tighter bound is worth computing only
-  // if even a row by the looser one would have come.
+  // `limit` is a cheap upper bound on the mean number of rows. The tighter bound is worth computing only if
+  // the looser one would read at least one row.
   bool operator()(Stream& stream, const WhitePoint& from, const WhitePoint& to, const Limit& limit,
                   StepInfo& info) {
     const double most = limit.rows;
@@ -87,8 +87,7 @@ class RemainderTest {
     const std::uint64_t count = most <= few ? arrivals(stream, first, mean) : poisson(stream, mean);
     if (count == 0) return true;
     const double unit = mean / expansion_->total_bound;  // factor * M
-    return expansion_->order == 2 ? survives<2>(stream, from, to, unit, count, info)
-                                  : survives<3>(stream, from, to, unit, count, info);
+    return survives(stream, from, to, unit, count, info);
   }
 
   // The sum of the remainders' changes over all rows, and how many break their bounds.
@@ -102,27 +101,42 @@ class RemainderTest {
     }
   };
   [[nodiscard]] Sums over_all_rows(ThreadPool& pool, const WhitePoint& here, const WhitePoint& there) const {
-    const Expansion<C>& x = *expansion_;
+    const Expansion& x = *expansion_;
     const double unit = factor(here, there) * pair_bound(x.order, geometry(here, there));
     return block_sum(pool, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
       std::array<RowId, batch> ids;
-      std::array<float, batch> from, to;
+      RowChanges rows;
       for (std::size_t k = 0; k < count; ++k) ids[k] = static_cast<RowId>(first + k);
-      x.rows.dots({ids.data(), count}, here.padded.data(), there.padded.data(), from.data(), to.data());
+      rows.evaluate(x, {ids.data(), count}, here, there);
       Sums part;
       for (std::size_t k = 0; k < count; ++k) {
-        const double a = static_cast<double>(from[k]), b = static_cast<double>(to[k]);
-        const double r = x.order == 2 ? change<2>(ids[k], a, b) : change<3>(ids[k], a, b);
-        part.change += r;
-        if (std::isfinite(unit) && std::abs(r) > x.rows.bound(ids[k]) * unit) ++part.violations;
+        part.change += rows.r[k];
+        if (std::isfinite(unit) && std::abs(rows.r[k]) > x.rows.bound(ids[k]) * unit) ++part.violations;
       }
       return part;
     });
   }
 
  private:
-  // Rows evaluated together: their ways from memory overlap.
+  // Rows evaluated together, so that their memory accesses overlap.
   static constexpr std::size_t batch = 128;
+  // r_i = d_i(to) - d_i(from) of some rows, and room to work in.
+  struct RowChanges {
+    std::array<float, batch> from_dots, to_dots;
+    std::array<double, batch> e, from, to, r;
+    void evaluate(const Expansion& x, std::span<const RowId> ids, const WhitePoint& here,
+                  const WhitePoint& there) noexcept {
+      const std::size_t size = ids.size();
+      x.rows.dots(ids, here.padded.data(), there.padded.data(), from_dots.data(), to_dots.data());
+      for (std::size_t k = 0; k < size; ++k) {
+        e[k] = x.rows.e(ids[k]);
+        from[k] = static_cast<double>(from_dots[k]);
+        to[k] = static_cast<double>(to_dots[k]);
+      }
+      x.curve->changes(x.order, {e.data(), size}, {from.data(), size}, {to.data(), size}, {r.data(), size});
+      for (std::size_t k = 0; k < size; ++k) r[k] *= x.rows.scale(ids[k]);
+    }
+  };
   // Rows, up to which counting exponential gaps is the faster way to a Poisson number.
   static constexpr double few = 12;
   static std::uint64_t arrivals(Stream& stream, double first, double mean) noexcept {
@@ -131,7 +145,7 @@ class RemainderTest {
     return count;
   }
 
-  // What the bounds of the innermost shell are to be multiplied with.
+  // The factor by which the bounds of the innermost shell must be multiplied.
   [[nodiscard]] double factor(const WhitePoint& from, const WhitePoint& to) const noexcept {
     const double square = std::max(from.square, to.square);
     for (const Shell& shell : expansion_->shells)
@@ -139,10 +153,9 @@ class RemainderTest {
     return std::numeric_limits<double>::infinity();
   }
 
-  template <int order>
   bool survives(Stream& stream, const WhitePoint& here, const WhitePoint& there, double unit,
                 std::uint64_t count, StepInfo& info) {
-    const Expansion<C>& x = *expansion_;
+    const Expansion& x = *expansion_;
     double log_ratio = 0;
     bool alive = true;
     while (count > 0 && alive) {
@@ -152,12 +165,11 @@ class RemainderTest {
       source_.draw(stream, ids);
       if (size > 1)
         for (const RowId i : ids) x.rows.prefetch(i);
-      x.rows.dots(ids, here.padded.data(), there.padded.data(), from_.data(), to_.data());
+      rows_.evaluate(x, ids, here, there);
       info.rows_read += size;
       for (std::size_t k = 0; k < size && alive; ++k) {
         const double rate = x.rows.bound(ids[k]) * unit;
-        const double r = change<order>(ids[k], static_cast<double>(from_[k]), static_cast<double>(to_[k]));
-        double share = r / rate;  // in [-1, 1] if the bound holds
+        double share = rows_.r[k] / rate;  // in [-1, 1] if the bound holds
         if (!(std::abs(share) <= 1)) {
           ++info.bound_violations;
           share = std::isnan(share) ? 0 : std::clamp(share, -1.0, 1.0);
@@ -175,20 +187,11 @@ class RemainderTest {
     return alive && accepts(stream, log_ratio);
   }
 
-  // r_i = d_i(to) - d_i(from)
-  template <int order>
-  [[nodiscard]] double change(RowId i, double from, double to) const noexcept {
-    const WhiteRows& rows = expansion_->rows;
-    const RemainderAt<order, C> remainder(expansion_->curve, rows.e(i),
-                                          std::max(std::abs(from), std::abs(to)));
-    return rows.scale(i) * (remainder(to) - remainder(from));
-  }
-
-  std::shared_ptr<const Expansion<C>> expansion_;
+  std::shared_ptr<const Expansion> expansion_;
   S source_;
   Thinning thinning_;
   std::array<RowId, batch> ids_;
-  std::array<float, batch> from_, to_;
+  RowChanges rows_;
 };
 
 }  // namespace mlo

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The data divided: all shards of a model, each with a normal fit of its own posterior. Made once a run and
-// shared by its chains, read only.
+// Divided data: all shards of a model, each with a normal fit to its posterior. Made once per run and shared,
+// read-only, by its chains.
 #pragma once
 
 #include <Eigen/Dense>
@@ -20,8 +20,8 @@ namespace mlo {
 template <TwiceDifferentiable M>
 class Shards {
  public:
-  // `whole`: the mode of all rows' posterior, where the search for each shard's begins. Throws UsageError
-  // unless 1 <= count <= rows.
+  // `whole`: the mode of the posterior of all rows, where the search for each shard's mode begins. Throws
+  // UsageError unless 1 <= count <= rows.
   Shards(const M& model, std::size_t count, const Mode& whole, ThreadPool& pool) {
     if (count < 1 || count > model.rows())
       throw UsageError("the number of shards must be between 1 and the number of rows, " +
@@ -39,10 +39,10 @@ class Shards {
   [[nodiscard]] const Shard<M>& operator[](std::size_t s) const { return shards_[s]; }
   // N(mode, inverse information) of the shard's posterior.
   [[nodiscard]] const Laplace& fit(std::size_t s) const { return fits_[s]; }
-  // What the fits cost, in passes over all rows.
+  // The cost of the fits, in passes over all rows.
   [[nodiscard]] double passes() const noexcept { return passes_; }
-  // One sentence for each shard without a mode of its own. Its posterior may not even be proper; the draws
-  // are then good for little, and a report should say so.
+  // One sentence for each shard without a mode. Its posterior may not even be proper; the draws are then of
+  // little use, and a report should say so.
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:
@@ -60,10 +60,10 @@ class Shards {
     } catch (const ModelError& error) {
       warnings_.push_back("shard " + std::to_string(s + 1) + " of " + std::to_string(count) +
                           " has no mode of its own (" + error.what() +
-                          "); its proposals are fitted at the mode of all rows instead, and its draws may "
-                          "be far off: use fewer shards");
+                          "); its proposals are fitted at the mode of all rows instead, and its draws may be "
+                          "far off: use fewer shards");
     }
-    // At the mode of all rows the shard's own curvature is the better guide, as long as there is one.
+    // At the mode of all rows the shard's own curvature is the better guide, as long as it is positive.
     Derivatives here = start.likelihood;
     shard.add_prior_derivatives(params(whole.theta), here);
     const Eigen::LLT<Eigen::MatrixXd> cholesky(here.information);

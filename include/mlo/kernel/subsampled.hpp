@@ -12,6 +12,7 @@
 #include "mlo/kernel/decision.hpp"
 #include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/move.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/model/model.hpp"
 #include "mlo/subsample/row_source.hpp"
@@ -23,26 +24,23 @@ class SubsampledKernel {
  public:
   SubsampledKernel(const M& model, P proposal, S source, R rule, E estimator)
       : model_(&model),
-        proposal_(std::move(proposal)),
+        move_(std::move(proposal), model.dim()),
         source_(std::move(source)),
         rule_(std::move(rule)),
-        estimator_(std::move(estimator)),
-        proposed_(model.dim()) {}
+        estimator_(std::move(estimator)) {}
   SubsampledKernel(const M& model, P proposal, S source, R rule) requires std::constructible_from<E, const M&>
       : SubsampledKernel(model, std::move(proposal), std::move(source), std::move(rule), E(model)) {}
 
+  // That of its rule.
+  [[nodiscard]] Promise promise() const { return rule_.promise(); }
+
   StepInfo step(ChainState& state, const StepId& id) {
     StepInfo info;
-    Stream proposal_stream = id.stream(Purpose::proposal);
     const Params theta = params(state.theta);
-    const double log_q = proposal_.propose(proposal_stream, theta, proposed_);
-    const double log_prior = model_->log_prior(proposed_);
-    if (!std::isfinite(log_prior)) {
-      info.finite = false;
-      info.log_ratio = -std::numeric_limits<double>::infinity();
-    } else {
+    if (move_.propose(*model_, theta, id, info)) {
       const double n = static_cast<double>(model_->rows());
-      const double rho = log_prior - model_->log_prior(theta) + log_q + estimator_.known(theta, proposed_);
+      const double rho =
+          move_.log_prior() - model_->log_prior(theta) + move_.log_q() + estimator_.known(theta, move_.to());
       Stream decision_stream = id.stream(Purpose::decision);
       const bool with_replacement = source_.with_replacement();
       read_rows(id, theta,
@@ -55,19 +53,19 @@ class SubsampledKernel {
       info.rows_read = seen.count;
       info.log_ratio = n * seen.mean() + rho;
       info.finite = std::isfinite(info.log_ratio);
-      // One row of many says nothing of its own noise.
+      // A single row says nothing about its noise.
       info.noise_sd = seen.count == 1 && n > 1 ? std::numeric_limits<double>::quiet_NaN()
                                                : n * std::sqrt(seen.variance_of_mean(n, with_replacement));
       info.accepted = info.finite && rule_.accept();
-      if (info.accepted) state.theta = vector(proposed_);
+      if (info.accepted) state.theta = vector(move_.to());
     }
-    proposal_.adapt(params(state.theta));
+    move_.adapt(state);
     return info;
   }
 
-  void freeze() { proposal_.freeze(); }
-  void save(std::vector<double>& out) const { proposal_.save(out); }
-  void load(std::span<const double> in) { proposal_.load(in); }
+  void freeze() { move_.freeze(); }
+  void save(std::vector<double>& out) const { move_.save(out); }
+  void load(std::span<const double> in) { move_.load(in); }
 
  private:
   void read_rows(const StepId& id, Params theta, const Trial& trial) {
@@ -80,7 +78,7 @@ class SubsampledKernel {
       const std::span<double> terms(terms_.data(), count);
       source_.draw(row_stream, ids, {factors_.data(), count});
       if constexpr (requires { model_->prefetch(ids); }) model_->prefetch(ids);
-      estimator_.terms(theta, proposed_, ids, terms);
+      estimator_.terms(theta, move_.to(), ids, terms);
       for (std::size_t k = 0; k < count; ++k) terms[k] *= factors_[k];
       rule_.see(terms);
     }
@@ -88,16 +86,15 @@ class SubsampledKernel {
 
   [[nodiscard]] double term_bound(Params theta) {
     if constexpr (requires { estimator_.term_bound(theta, theta); })
-      if (rule_.needs_term_bound()) return estimator_.term_bound(theta, proposed_);
+      if (rule_.needs_term_bound()) return estimator_.term_bound(theta, move_.to());
     return std::numeric_limits<double>::quiet_NaN();
   }
 
   const M* model_;
-  P proposal_;
+  Move<P> move_;
   S source_;
   R rule_;
   E estimator_;
-  std::vector<double> proposed_;
   std::array<RowId, row_batch> ids_;
   std::array<double, row_batch> factors_, terms_;
 };

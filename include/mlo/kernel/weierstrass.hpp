@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The Weierstrass sampler (Wang & Dunson 2013), in its Gibbs form: each shard of the data has a point of its
-// own, tied to theta by a normal kernel.
+// The Weierstrass sampler (Wang & Dunson 2013), in its Gibbs form: each shard of the data has its own point,
+// tied to theta by a normal kernel.
 #pragma once
 
 #include <Eigen/Dense>
@@ -25,27 +25,27 @@
 namespace mlo {
 
 struct WeierstrassOptions {
-  // h, in standard deviations of a shard's posterior. The draws' variance is too large by the factor 1 + h^2
-  // and their autocorrelation is 1 / (1 + h^2) a step: 0.3 makes the sd 4.4 % too large and costs 23 steps a
-  // draw's worth.
+  // h, in standard deviations of a shard's posterior. The draws' variance is too large by the factor 1 + h^2,
+  // and their autocorrelation is 1 / (1 + h^2) per step: 0.3 makes the sd 4.4 % too large and costs 23 steps
+  // per independent draw.
   double bandwidth = 0.3;
   // Some steps of a shard are short: where its posterior has a heavier tail than its fit, independent
-  // proposals would be refused for long.
+  // proposals would be rejected many times in a row.
   double local_share = 0.1;
   double local_step = 0.3;
 };
 
-// The joint law is prod_s p_s(t_s) N(t_s; theta, h^2 J_s^-1), p_s the shard's posterior and N(m_s, J_s^-1)
-// its normal fit. Given theta the t_s are independent; given them theta ~ N(J^-1 sum J_s t_s, h^2 J^-1), J =
-// sum J_s. The marginal of theta is the product of the p_s, each smoothed by its kernel. Because a kernel has
-// the shape of its own shard's posterior, for normal p_s all smoothed precisions shrink by the same factor 1
-// / (1 + h^2), and the mean stays what it is. In v = L_s'(t_s - m_s), J_s = L_s L_s', fit times kernel is
-// N(c, k^2 I) with c = L_s'(theta - m_s) / (1 + h^2) and k^2 = h^2 / (1 + h^2): the proposal. The kernel then
-// drops out of the acceptance ratio, and what is left is how p_s differs from its fit.
+// The joint density is prod_s p_s(t_s) N(t_s; theta, h^2 J_s^-1), with p_s the shard's posterior and N(m_s,
+// J_s^-1) its normal fit. Given theta, the t_s are independent; given the t_s, theta ~ N(J^-1 sum J_s t_s,
+// h^2 J^-1), J = sum J_s. The marginal of theta is the product of the p_s, each smoothed by its kernel.
+// Because a kernel has the shape of its shard's posterior, for normal p_s all smoothed precisions shrink by
+// the same factor 1 / (1 + h^2), and the mean does not change. In v = L_s'(t_s - m_s), J_s = L_s L_s', fit
+// times kernel is N(c, k^2 I) with c = L_s'(theta - m_s) / (1 + h^2) and k^2 = h^2 / (1 + h^2): the proposal.
+// The kernel then cancels in the acceptance ratio, and only the difference between p_s and its fit remains.
 template <TwiceDifferentiable M>
 class WeierstrassKernel {
  public:
-  static constexpr Promise promise = Promise::approximate;
+  [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::approximate; }
 
   // Throws UsageError unless the bandwidth is positive.
   WeierstrassKernel(const Shards<M>& shards, const WeierstrassOptions& options, ThreadPool& pool)
@@ -79,7 +79,8 @@ class WeierstrassKernel {
     started_ = true;
     draw_theta(state, id);
     StepInfo info;
-    // A step has one `accepted`: each shard's in turn, so that the rate of many steps is the shards' mean.
+    // A step has one `accepted`. It is that of each shard in turn, so that the rate over many steps is the
+    // shards' mean.
     const StepInfo& in_turn = members_[id.iteration % members_.size()]->info;
     info.accepted = in_turn.accepted;
     info.log_ratio = in_turn.log_ratio;
@@ -92,7 +93,7 @@ class WeierstrassKernel {
 
   void freeze() noexcept {}
 
-  // The shards' points and what their posteriors are there, so that a resumed chain reads no row twice.
+  // The shards' points and their log posteriors there, so that a resumed chain reads no row again.
   void save(std::vector<double>& out) const {
     out.push_back(started_ ? 1 : 0);
     for (const auto& member : members_) {
@@ -111,17 +112,17 @@ class WeierstrassKernel {
   }
 
  private:
-  // Apart from the others in memory: they are written by different threads.
+  // On separate cache lines, because different threads write them.
   struct alignas(64) Member {
     Eigen::VectorXd white;  // v
     double excess = 0;      // log p_s(t_s) - log of its fit there
     StepInfo info;
-    Eigen::VectorXd centre, proposed, point, noise;  // room to work in
+    Eigen::VectorXd centre, proposed, point, noise;  // workspace
     explicit Member(Eigen::Index p)
         : white(Eigen::VectorXd::Zero(p)), centre(p), proposed(p), point(p), noise(p) {}
   };
 
-  // The random numbers of chain c are those of S + 1 chains: one a shard, and the last for theta.
+  // Chain c uses the random numbers of S + 1 chains: one per shard, and the last for theta.
   [[nodiscard]] StepId numbered(const StepId& id, std::size_t s) const {
     return {.seed = id.seed, .chain = id.chain * (members_.size() + 1) + s, .iteration = id.iteration};
   }
@@ -204,7 +205,7 @@ class WeierstrassKernel {
   std::vector<std::unique_ptr<Member>> members_;
   Eigen::MatrixXd root_;         // of J
   Eigen::VectorXd modes_;        // sum J_s m_s
-  Eigen::VectorXd sum_, noise_;  // room to work in
+  Eigen::VectorXd sum_, noise_;  // workspace
   bool started_ = false;
 };
 

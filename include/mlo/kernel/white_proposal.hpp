@@ -14,22 +14,22 @@
 namespace mlo {
 
 // laplace: preconditioned Crank-Nicolson, v' = sqrt(1 - b^2) v + b z. Warm-up tries several b in turn and
-// keeps the one with the most effective draws for its cost; b = 1, an independent draw, wherever the
-// posterior is near its Laplace fit. A share of the steps are symmetric walks of all lengths instead: where a
-// tail is heavier than the fit's, Crank-Nicolson steps would stay stuck. The share follows the rejections
-// seen. random-walk: v' = v + s z.
+// keeps the one with the most effective draws for its cost: b = 1, an independent draw, wherever the
+// posterior is close to its Laplace fit. A share of the steps are symmetric walks of all lengths instead:
+// where a tail is heavier than the fit's, Crank-Nicolson steps would get stuck. The share grows with the
+// rejections seen. random-walk: v' = v + s z.
 class WhiteProposal {
  public:
   enum class Kind { laplace, random_walk };
   struct Options {
     Kind kind = Kind::laplace;
     std::optional<double> step = {};  // b or s, for the whole run; empty: b is tuned, s = 2.38 / sqrt(p)
-    double step_cost = 10;            // of a step without rows, in rows: what a tuned b is chosen by
+    double step_cost = 10;            // cost of a step that reads no rows, in rows; used to tune b
   };
   WhiteProposal(std::size_t dim, const Options& options) noexcept;
 
-  // Writes v'; returns whether the move was a symmetric walk, whose log q ratio is 0. That of the others is
-  // |v'|^2/2 - |v|^2/2: they leave N(0, I) invariant. Which kind a step is depends on its number alone:
+  // Writes v'; returns whether the move was a symmetric walk, whose log q ratio is 0. For other moves, which
+  // leave N(0, I) invariant, it is |v'|^2/2 - |v|^2/2. Which kind a step is depends only on its number:
   // kernels that each leave the posterior invariant may take turns.
   bool propose(Stream& stream, std::uint64_t iteration, std::span<const double> v,
                std::span<double> out) noexcept;
@@ -39,11 +39,11 @@ class WhiteProposal {
   [[nodiscard]] std::uint64_t walk_every() const noexcept { return walk_every_; }
 
   void save(std::vector<double>& out) const;
-  void load(std::span<const double>& in);  // takes what it saved off the front
+  void load(std::span<const double>& in);  // takes what save() wrote from the front of `in`
 
  private:
   static constexpr std::array<double, 5> grid{1.0, 0.8, 0.6, 0.4, 0.2};
-  static constexpr std::uint64_t trial_steps = 20;  // before the next b has its turn
+  static constexpr std::uint64_t trial_steps = 20;  // before the next b is tried
   struct Tally {
     double steps = 0, accepted = 0, rows = 0;
   };

@@ -6,13 +6,13 @@
 // A family's row is scale * f(e + direction * t) + tilt * t for one of the four curves below.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
-
-#include "mlo/model/family.hpp"
+#include <utility>
 
 namespace mlo {
 
@@ -166,57 +166,82 @@ template <Curve C>
   return sup;
 }
 
-// Specialised for the families whose terms are such curves; the others have no bounded remainder.
-template <class F>
-struct CurveOf;
+// A family's rows as curves, a batch of rows per call: what `exact`, its bounds and remainder weights need of
+// a family. The spans of one call have the same length.
+class RowCurve {
+ public:
+  RowCurve() = default;
+  virtual ~RowCurve() = default;
+  RowCurve(const RowCurve&) = delete;
+  RowCurve& operator=(const RowCurve&) = delete;
 
-template <>
-struct CurveOf<Logistic> {
-  using type = SoftplusCurve;
-  static type curve(const Logistic& /*family*/) { return {}; }
-  static RowShape shape(const Logistic& /*family*/, double eta, double y) { return {eta, 1, 1, y}; }
+  virtual void shapes(std::span<const double> eta, std::span<const double> y,
+                      std::span<RowShape> out) const noexcept = 0;
+  // supremum() of f^(k) over [e - radius, e + radius].
+  virtual void suprema(int k, std::span<const double> e, std::span<const double> radius,
+                       std::span<double> out) const noexcept = 0;
+  // f'''(e).
+  virtual void third(std::span<const double> e, std::span<double> out) const noexcept = 0;
+  // d(t) about e, of order 2.
+  virtual void remainders(std::span<const double> e, std::span<const double> t,
+                          std::span<double> out) const noexcept = 0;
+  // d(to) - d(from) about e, of order 2 or 3.
+  virtual void changes(int order, std::span<const double> e, std::span<const double> from,
+                       std::span<const double> to, std::span<double> out) const noexcept = 0;
+  // steepest() over |t| <= radius.
+  virtual void slopes(std::span<const RowShape> rows, std::span<const double> radius,
+                      std::span<double> out) const noexcept = 0;
 };
 
-template <>
-struct CurveOf<Probit> {
-  using type = LogPhiCurve;
-  static type curve(const Probit& /*family*/) { return {}; }
-  static RowShape shape(const Probit& /*family*/, double eta, double y) {
-    const double sign = 2 * y - 1;
-    return {sign * eta, 1, sign, 0};
+// All of it but the shapes, which a family adds.
+template <Curve C>
+class CurveRows : public RowCurve {
+ public:
+  explicit CurveRows(C curve = C()) : curve_(std::move(curve)) {}
+
+  void suprema(int k, std::span<const double> e, std::span<const double> radius,
+               std::span<double> out) const noexcept final {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = supremum(curve_, k, e[i], radius[i]);
   }
-};
-
-template <>
-struct CurveOf<Poisson> {
-  using type = ExpCurve;
-  static type curve(const Poisson& /*family*/) { return {}; }
-  static RowShape shape(const Poisson& /*family*/, double eta, double y) { return {0, std::exp(eta), 1, y}; }
-};
-
-// f = y (eta - log k) - (y + k) log(1 + e^(eta - log k)), up to a constant.
-template <>
-struct CurveOf<NegativeBinomialKnownSize> {
-  using type = SoftplusCurve;
-  static type curve(const NegativeBinomialKnownSize& /*family*/) { return {}; }
-  static RowShape shape(const NegativeBinomialKnownSize& family, double eta, double y) {
-    return {eta - std::log(family.size), y + family.size, 1, y};
+  void third(std::span<const double> e, std::span<double> out) const noexcept final {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = curve_.derivative(3, e[i]);
   }
-};
-
-template <>
-struct CurveOf<StudentKnownScale> {
-  using type = StudentCurve;
-  static type curve(const StudentKnownScale& family) { return StudentCurve(family.freedom); }
-  static RowShape shape(const StudentKnownScale& family, double eta, double y) {
-    return {(y - eta) / family.sigma, 1, -1 / family.sigma, 0};
+  void remainders(std::span<const double> e, std::span<const double> t,
+                  std::span<double> out) const noexcept final {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = remainder<2>(curve_, e[i], t[i]);
   }
+  void changes(int order, std::span<const double> e, std::span<const double> from, std::span<const double> to,
+               std::span<double> out) const noexcept final {
+    order == 2 ? changes_of<2>(e, from, to, out) : changes_of<3>(e, from, to, out);
+  }
+  void slopes(std::span<const RowShape> rows, std::span<const double> radius,
+              std::span<double> out) const noexcept final {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = steepest(curve_, rows[i], radius[i]);
+  }
+
+ private:
+  template <int order>
+  void changes_of(std::span<const double> e, std::span<const double> from, std::span<const double> to,
+                  std::span<double> out) const noexcept {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const RemainderAt<order, C> at(curve_, e[i], std::max(std::abs(from[i]), std::abs(to[i])));
+      out[i] = at(to[i]) - at(from[i]);
+    }
+  }
+
+  C curve_;
 };
 
-// A family that `exact` can work with.
-template <class F>
-concept BoundedRemainder = requires {
-  typename CurveOf<F>::type;
+// A model's rows, and what they are as curves: what `exact` asks of a model.
+class RowStore;
+struct CurvedRows {
+  const RowStore* rows;
+  const RowCurve* curve;
 };
+
+extern template class CurveRows<SoftplusCurve>;
+extern template class CurveRows<LogPhiCurve>;
+extern template class CurveRows<ExpCurve>;
+extern template class CurveRows<StudentCurve>;
 
 }  // namespace mlo

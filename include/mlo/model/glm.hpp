@@ -2,100 +2,94 @@
 // Generalised linear models over a design: eta_i = x_i' beta (+ offset_i), y_i ~ Family(eta_i).
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mlo/data/design.hpp"
+#include "mlo/model/curve.hpp"
 #include "mlo/model/family.hpp"
+#include "mlo/model/layout.hpp"
 #include "mlo/model/model.hpp"
-#include "mlo/model/prior.hpp"
+#include "mlo/model/row_store.hpp"
 
 namespace mlo {
 
-// Law: derivatives() are those of terms(); terms() are finite for |eta| < 700.
-template <class F>
-concept Family = requires(const F& f, const Batch& batch, std::span<double> out, const BatchDerivatives& d) {
-  { f.terms(batch, out) }
-  noexcept->std::same_as<void>;
-  { f.sum(batch) }
-  noexcept->std::same_as<double>;
-  { f.derivatives(batch, d) }
-  noexcept->std::same_as<double>;
-};
-
-// One prior a parameter, in the user's coordinates (the user's columns; sigma and size themselves, not their
-// logs).
+// Priors in the user's coordinates (the user's columns; sigma and size themselves, not their logs).
 struct GlmPriors {
   std::vector<Prior> coefficients;
   // The intercept's prior speaks of the predictor at the columns' means, as in rstanarm, not at zero.
   bool intercept_at_means = false;
-  Prior aux = Prior::flat();
+  Prior second = Prior::flat();
 };
 
-// Working coordinates: the coefficients of the design's working columns, then (if the family has one) log of
-// the auxiliary parameter.
-template <Family F>
+// The parameters of a generalised linear model: the coefficients of the design's columns and, where it is
+// estimated, the family's second parameter.
+[[nodiscard]] Layout glm_layout(const Design& design, const Family& family, GlmPriors priors);
+
+// Weakly informative and scaled to the data, as in rstanarm.
+[[nodiscard]] GlmPriors usual_priors(const Design& design, const Family& family);
+
 class Glm {
  public:
   // Throws DataError if a response breaks the family's rule.
-  Glm(Design design, F family, GlmPriors priors);
+  Glm(Design design, std::shared_ptr<const Family> family, Layout layout);
+  Glm(Design design, std::shared_ptr<const Family> family, GlmPriors priors);
 
-  [[nodiscard]] std::size_t dim() const noexcept { return design_.dim + (F::has_aux ? 1 : 0); }
-  [[nodiscard]] std::size_t rows() const noexcept { return design_.rows; }
-  [[nodiscard]] const Design& design() const noexcept { return design_; }
-  [[nodiscard]] const F& family() const noexcept { return family_; }
-  [[nodiscard]] const GlmPriors& priors() const noexcept { return priors_; }
-  [[nodiscard]] bool proper_prior() const noexcept;
-  // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of the coefficients.
-  [[nodiscard]] bool quadratic_prior() const noexcept;
+  [[nodiscard]] std::size_t dim() const noexcept { return layout_.dim(); }
+  [[nodiscard]] std::size_t rows() const noexcept { return store_.size(); }
+  [[nodiscard]] const RowStore& store() const noexcept { return store_; }
+  [[nodiscard]] const Design& design() const noexcept { return store_.design(); }
+  [[nodiscard]] const Family& family() const noexcept { return *family_; }
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  // The first parameters, which are coefficients and must be of full rank; the others are logarithms.
+  [[nodiscard]] std::size_t columns() const noexcept { return store_.dim(); }
 
-  [[nodiscard]] double log_prior(Params theta) const noexcept;
+  [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
+  [[nodiscard]] bool quadratic_prior() const noexcept { return layout_.quadratic_prior(); }
+  [[nodiscard]] double log_prior(Params theta) const noexcept { return layout_.log_prior(theta); }
+  void add_prior_derivatives(Params theta, Derivatives& d) const { layout_.add_prior_derivatives(theta, d); }
+
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;
   [[nodiscard]] double log_likelihood(Params theta, Rows rows) const noexcept;
-  // Asks for the first of these rows, which will be read soon; reading them asks for the others.
-  void prefetch(std::span<const RowId> ids) const noexcept;
+  void prefetch(std::span<const RowId> ids) const noexcept { store_.prefetch(ids); }
   void log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                   std::span<double> differences) const noexcept;
   void log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
                                  std::span<double> remainders) const noexcept;
   void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const;
   void add_derivatives(Params theta, Rows rows, Derivatives& d) const;
-  void add_prior_derivatives(Params theta, Derivatives& d) const;
   [[nodiscard]] Eigen::VectorXd start() const;
 
-  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
-  void to_user(Params theta, std::span<double> out) const noexcept;
-  void to_working(Params user, std::span<double> out) const;
-  [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return layout_.names(); }
+  void to_user(Params theta, std::span<double> out) const noexcept { layout_.to_user(theta, out); }
+  void to_working(Params user, std::span<double> out) const { layout_.to_working(user, out); }
+  [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const { return layout_.user_jacobian(theta); }
 
-  // Why there is no mode, of the posterior or of the likelihood, if theta and the
-  // derivatives there show it: the columns predict a
-  // gaussian response exactly, say. Empty: no reason seen.
+  // Why there is no mode, of the posterior or of the likelihood, if theta and the derivatives there show it:
+  // the columns predict a gaussian response exactly, say. Empty: no reason seen.
   [[nodiscard]] std::string degenerate(Params theta, const Derivatives& at, bool with_prior) const;
-
   // Whether the likelihood of every one of these rows never falls on the way from any theta in the direction
   // of these coefficients: then there is no finite maximum (separation). What the direction says of the
-  // auxiliary parameter does not count.
+  // second parameter does not count.
   [[nodiscard]] bool recedes(Params direction, Rows rows) const;
 
+  // The rows as curves of one number; nothing where the family has no bounds.
+  [[nodiscard]] std::optional<CurvedRows> curved() const;
+  [[nodiscard]] SummedLikelihood summed(const Mode& mode) const { return family_->summed(mode, rows()); }
+
  private:
-  struct Block;
-  void load(Params theta, Rows rows, Block& block) const noexcept;
+  struct Rows256;
+  void load(const Coefficients& beta, Rows rows, Rows256& block) const noexcept;
+  [[nodiscard]] double log_second(Params theta) const noexcept {
+    return family_->estimates_second() ? theta[columns()] : 0;
+  }
 
-  Design design_;
-  F family_;
-  GlmPriors priors_;
-  std::vector<std::string> names_;
+  RowStore store_;
+  std::shared_ptr<const Family> family_;
+  std::shared_ptr<const RowCurve> curve_;  // may be null
+  Layout layout_;
 };
-
-extern template class Glm<Logistic>;
-extern template class Glm<Probit>;
-extern template class Glm<Poisson>;
-extern template class Glm<GaussianMean>;
-extern template class Glm<Gaussian>;
-extern template class Glm<StudentKnownScale>;
-extern template class Glm<Student>;
-extern template class Glm<NegativeBinomialKnownSize>;
-extern template class Glm<NegativeBinomial>;
 
 }  // namespace mlo

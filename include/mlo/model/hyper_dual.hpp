@@ -10,7 +10,7 @@
 #include <limits>
 #include <numbers>
 
-#include "mlo/model/family.hpp"
+#include "mlo/base/special.hpp"
 
 // Within a templated term, `using namespace mlo::ad;` makes exp, log, ... work for double and HyperDual
 // alike.
@@ -99,8 +99,9 @@ struct HyperDual {
   friend auto operator<=>(const HyperDual& x, double c) { return x.value <=> c; }
 };
 
-// log Gamma(x) for x > 0, safe from any thread (std::lgamma is not), and its first two derivatives.
-[[nodiscard]] double log_gamma(double x);
+// log Gamma(x) for x > 0, safe from any thread (std::lgamma is not), and its first two derivatives. The same
+// function, not one of its own: then a call is not ambiguous where both namespaces are used.
+using mlo::log_gamma;
 [[nodiscard]] double digamma(double x);
 [[nodiscard]] double trigamma(double x);
 

@@ -52,7 +52,7 @@ struct ModeProblem {
   std::function<bool(Params direction)> recedes;        // empty: cannot
   // Why there can be no mode, seen from theta and the objective there; or "".
   std::function<std::string(Params, const Derivatives&)> degenerate;
-  // The first so many parameters are coefficients, which must be of full rank; the others are logarithms.
+  // The first of the parameters are coefficients, which must be of full rank; the others are logarithms.
   std::size_t columns = 0;
   std::vector<std::string> names;
 };
@@ -100,7 +100,7 @@ template <TwiceDifferentiable M>
     };
   }
   problem.columns = model.dim();
-  if constexpr (requires { model.design(); }) problem.columns = model.design().dim;
+  if constexpr (requires { model.columns(); }) problem.columns = model.columns();
   if constexpr (requires(Params t, const Derivatives& d) { model.degenerate(t, d, true); })
     problem.degenerate = [&](Params theta, const Derivatives& at) {
       return model.degenerate(theta, at, options.of == ModeOf::posterior);

@@ -1,12 +1,12 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Draws in the CSV dialect of CmdStan, which rstan, cmdstanr, posterior and ArviZ open.
+// Draws in the CSV dialect of CmdStan, for rstan, cmdstanr, posterior and ArviZ.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "mlo/chain/record.hpp"
+#include "mlo/chain/draws.hpp"
 
 namespace mlo {
 
@@ -18,6 +18,6 @@ struct StanCsvHeader {
 };
 
 // Column names are plain identifiers (theta.k for the k-th parameter), because readers choke on others.
-[[nodiscard]] std::string stan_csv(const StanCsvHeader& header, const ChainRecord& record);
+[[nodiscard]] std::string stan_csv(const StanCsvHeader& header, const ChainDraws& record);
 
 }  // namespace mlo

@@ -12,7 +12,7 @@ namespace mlo {
 struct Axis {
   std::string label{};
   bool log = false;                     // values <= 0 are then not drawn
-  std::optional<double> low{}, high{};  // empty: as the marks need
+  std::optional<double> low{}, high{};  // empty: chosen to fit the marks
   std::vector<double> ticks{};          // empty: round numbers
   bool numbers = true;                  // beside the ticks
 };
@@ -28,8 +28,8 @@ struct Mark {
     horizontal,  // a rule at y[0]
   };
   Kind kind = Kind::line;
-  std::string label{};             // in the legend; empty: not there
-  std::string colour = "#0969da";  // any of SVG's
+  std::string label{};             // in the legend; empty: no entry
+  std::string colour = "#0969da";  // any SVG colour
   std::vector<double> x{}, y{};
   std::vector<double> low{}, high{};  // limits of error bars or of the band
   std::vector<std::string> names{};   // line, points: a word beside each point
@@ -41,31 +41,31 @@ struct Plot {
   std::string title{};
   Axis x{}, y{};
   std::vector<Mark> marks{};
-  double width = 480, height = 340;  // pixels, all included
+  double width = 480, height = 340;  // pixels, margins included
 };
 
 struct Sheet {
-  std::string title{};        // also what a screen reader says first
-  std::string description{};  // in words, for those who do not see it
+  std::string title{};        // also read first by a screen reader
+  std::string description{};  // in words, for readers who cannot see it
   std::vector<Plot> plots{};
   std::size_t columns = 1;
 };
 
 [[nodiscard]] std::string as_svg(const Sheet& sheet);
 
-// Heights of a histogram whose area is 1, over bins of equal width from low to high; values outside count in
-// the area. edges has one more than heights.
+// Heights of a histogram with area 1, over bins of equal width from low to high; values outside count towards
+// the area. There is one more edge than there are heights.
 struct Histogram {
   std::vector<double> edges{}, heights{};
 };
 [[nodiscard]] Histogram histogram(const std::vector<double>& values, double low, double high,
                                   std::size_t bins);
 
-// Round numbers within [low, high], some five of them; on a log axis 1, 2 and 5 times powers of 10, or powers
-// of 10 alone if there are several. low < high; on a log axis 0 < low.
+// About five round numbers within [low, high]; on a log axis 1, 2 and 5 times powers of 10, or only powers of
+// 10 if there are several. low < high; on a log axis 0 < low.
 [[nodiscard]] std::vector<double> round_ticks(double low, double high, bool log);
 
-// Text for the inside of an element or of a quoted attribute.
+// Text escaped for an element or a quoted attribute.
 [[nodiscard]] std::string xml_escaped(std::string_view text);
 
 }  // namespace mlo

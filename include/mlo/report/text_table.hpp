@@ -13,7 +13,8 @@ namespace mlo {
 // Long sentences for a terminal: the first line begins at column `start`, the others at `indent`.
 [[nodiscard]] std::string wrapped(const std::string& text, std::size_t start, std::size_t indent);
 
-// A cell of a CSV file, quoted where it must be.
+// A cell of a CSV file, quoted where it must be; or always.
 [[nodiscard]] std::string csv_cell(const std::string& text);
+[[nodiscard]] std::string csv_quoted(const std::string& text);
 
 }  // namespace mlo

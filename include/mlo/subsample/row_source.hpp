@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Where a kernel gets its rows from. A source is used by one chain; what it shares with others is read only.
+// Where a kernel gets its rows from. A source is used by one chain; what it shares with others is read-only.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 
 namespace mlo {
 
-// Law: begin() starts a new subsample, independent of all before it given a fresh stream. The factors make
+// Law: begin() starts a new subsample, independent of all earlier ones, given a new stream. The factors make
 // sums of terms unbiased: E[ factor * term(id) ] = mean of the terms over all rows, for every draw of a
 // subsample.
 template <class S>
@@ -26,10 +26,10 @@ concept RowSource = requires(S& s, const S& fixed, Stream& stream, std::span<Row
   { fixed.with_replacement() } -> std::same_as<bool>;
 };
 
-// Rows with given probabilities eta, with replacement; factor 1 / (n eta_i). [paper, Algorithm 2]
-// An alias table whose cells also hold the factors, so that a draw is one cache miss. To fit, factors are
-// floats up to one common double; eta is rounded to match them exactly (by 6e-8 of itself), so the estimate
-// stays unbiased.
+// Rows with given probabilities eta, with replacement; factor 1 / (n eta_i). [paper, Algorithm 2] An alias
+// table whose cells also hold the factors, so that a draw is one cache miss. To save space a factor is a
+// float times one common double; eta is rounded (by a relative 6e-8) to match the factors exactly, so the
+// estimate stays unbiased.
 class WeightedRows {
  public:
   explicit WeightedRows(std::span<const double> probabilities);
@@ -38,13 +38,13 @@ class WeightedRows {
 
  private:
   struct Cell {
-    std::uint32_t threshold;  // upper half; the lower one is needed once in 2^32 draws
+    std::uint32_t threshold;  // upper half; the lower half is needed once in 2^32 draws
     RowId alias;
     float own_factor, alias_factor;
   };
   HugeVector<Cell> cells_;
   std::vector<std::uint32_t> threshold_low_;
-  double unit_ = 1;  // of the factors
+  double unit_ = 1;  // common to all factors
 };
 
 class WithReplacement {
@@ -62,8 +62,8 @@ class WithReplacement {
 static_assert(RowSource<WithReplacement>);
 
 // Each row equally likely, no row twice in a subsample; factor 1. A Fisher-Yates shuffle that is carried out
-// only as far as rows are asked for, and remembers only the cells it has displaced: O(1) a row, whatever n
-// is, and a subsample depends on its stream alone, not on the subsamples before it.
+// only as far as rows are asked for, and remembers only the cells it has displaced: O(1) per row, whatever n
+// is, and a subsample depends only on its stream, not on earlier subsamples.
 class WithoutReplacement {
  public:
   explicit WithoutReplacement(std::size_t rows);
@@ -88,15 +88,14 @@ class WithoutReplacement {
 };
 static_assert(RowSource<WithoutReplacement>);
 
-// Where `exact` gets its rows from. Law: ids are independent of each other and of where the chain stands,
-// each drawn in proportion to its row's bound. They may thus be drawn before the chain runs, as METHODS 8
-// does.
+// Where `exact` gets its rows from. Law: ids are independent of each other and of the chain's state, each
+// drawn in proportion to its row's bound. So they may be drawn before the chain runs.
 template <class S>
 concept BoundRows = requires(S& s, Stream& stream, std::span<RowId> ids) {
   { s.draw(stream, ids) } -> std::same_as<void>;
 };
 
-// Drawn when they are asked for, from the table over the bounds.
+// Rows drawn when they are asked for, from the table over the bounds.
 class TableRows {
  public:
   explicit TableRows(const AliasTable& table) : table_(&table) {}

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Subsampling probabilities. METHODS: each is "most likely optimal", computed once, at a fixed theta.
+// Subsampling probabilities, computed once, at a fixed theta.
 #pragma once
 
 #include <Eigen/Dense>
@@ -12,7 +12,6 @@
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/model/check_terms.hpp"
 #include "mlo/model/curve.hpp"
-#include "mlo/model/glm.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/model/model.hpp"
 
@@ -28,7 +27,7 @@ enum class Weights {
 // Throws ModelError if a probability is 0: the estimate would not be unbiased.
 void to_probabilities(std::span<double> sizes, double uniform_share);
 
-// Probabilities of all rows by the given scheme at theta. `information` is used by score alone.
+// Probabilities of all rows by the given scheme at theta. Only score uses `information`.
 template <Differentiable M>
 [[nodiscard]] std::vector<double> subsampling_probabilities(const M& model, ThreadPool& pool, Weights scheme,
                                                             Params theta, const Eigen::MatrixXd& information,
@@ -56,74 +55,37 @@ template <Differentiable M>
   return sizes;
 }
 
+// The share of uniform weight where nobody states one: a guard against weights of 0, and for remainders,
+// whose sizes are estimates, a guard against what these miss.
+inline constexpr double usual_uniform_share = 1e-3, usual_remainder_share = 0.2;
+
 // Probabilities for the remainders of control variates about `centre`: in proportion to the root mean square
 // of a row's remainder over the Laplace fit N(centre, (L L')^-1), because the variance of an estimate is
-// smallest with probabilities in proportion to the sizes of its terms. `cholesky` is L. Whatever they miss,
-// the uniform share bounds: the variance is never more than that of uniform weights divided by the share.
+// smallest with probabilities in proportion to the sizes of its terms. `cholesky` is L. The uniform share
+// limits the effect of poor weights: the variance is never more than that of uniform weights divided by the
+// share.
 //
 // A term that is a curve f of t = w_i'v, w_i = L^-1 x_i, has a remainder of one normal variable,
 // t ~ N(0, |w_i|^2): its mean square is an integral over a line, by Gauss and Hermite's rule with six nodes.
 // To leading order it is (5/12) f'''^2 |w_i|^6, but rows far out are not small. One pass.
-template <Family F>
-requires BoundedRemainder<F>
-[[nodiscard]] std::vector<double> remainder_probabilities(const Glm<F>& model, ThreadPool& pool,
+[[nodiscard]] std::vector<double> remainder_probabilities(const CurvedRows& model, ThreadPool& pool,
                                                           Params centre, const Eigen::MatrixXd& cholesky,
-                                                          double uniform_share = 0.2) {
-  const Design& design = model.design();
-  const auto dim = static_cast<Eigen::Index>(model.dim());
-  const auto curve = CurveOf<F>::curve(model.family());
-  struct Node {
-    double x, weight;
-  };
-  constexpr std::array<Node, 3> nodes{{{0.616706590192594, 0.408828469556029},
-                                       {1.889175877753711, 0.088615746041915},
-                                       {3.324257433552119, 0.002555784402056}}};  // and -x with each
-  std::vector<double> sizes(model.rows());
-  pool.run((sizes.size() + rows_per_block - 1) / rows_per_block, [&](std::size_t b) {
-    const std::size_t first = b * rows_per_block;
-    const std::size_t count = std::min(rows_per_block, sizes.size() - first);
-    const Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>> columns(
-        design.row(first), dim, static_cast<Eigen::Index>(count),
-        Eigen::OuterStride<>(static_cast<Eigen::Index>(design.stride)));
-    const Eigen::VectorXd eta = columns.transpose() * vector(centre);
-    const Eigen::VectorXd lengths = cholesky.triangularView<Eigen::Lower>().solve(columns).colwise().norm();
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t i = first + k;
-      const auto at = static_cast<Eigen::Index>(k);
-      const RowShape shape = CurveOf<F>::shape(
-          model.family(), eta[at] + (design.has_offset ? design.offset(i) : 0), design.y(i));
-      const double length = std::abs(shape.direction) * lengths[at];
-      double mean_square = 0;
-      for (const Node& node : nodes)
-        for (const double t : {node.x * length, -node.x * length}) {
-          const double d = remainder<2>(curve, shape.e, t);
-          mean_square += node.weight * d * d;
-        }
-      sizes[i] = std::isfinite(mean_square) ? shape.scale * std::sqrt(mean_square) : 0;
-    }
-  });
-  to_probabilities(sizes, uniform_share);
-  return sizes;
-}
+                                                          double uniform_share = usual_remainder_share);
 
 // Passes over the rows that the above takes, and the below.
-template <class M>
-inline constexpr double remainder_passes = 6;
-template <Family F>
-requires BoundedRemainder<F>
-inline constexpr double remainder_passes<Glm<F>> = 1;
+inline constexpr double curved_remainder_passes = 1, probed_remainder_passes = 6;
 
 // Any other model: the mean square over a few random moves of the posterior's size, sqrt(p) standard
-// deviations. One pass a probe.
+// deviations. One pass per probe.
 //
-// Measured, rows needed for a noise of 0.1, logistic, 20,000 rows, p = 3, 11, 31: normal columns: uniform
+// Measured: rows needed for a noise sd of 0.1, logistic, 20,000 rows, p = 3, 11, 31: normal columns: uniform
 // 0.07, 5.5, 180; 6 probes 0.03, 5.0, 210; the integral above 0.03, 3.6, 135. Columns sinh(2 z),
 // heavy-tailed: uniform 92, 37,000, 5.8 million; 6 probes 0.6, 129, 4,200; the integral 0.5, 88, 2,400.
 template <ExpandableModel M>
 [[nodiscard]] std::vector<double> remainder_probabilities(const M& model, ThreadPool& pool, Params centre,
                                                           const Eigen::MatrixXd& cholesky,
-                                                          double uniform_share = 0.2) {
-  constexpr auto probes = static_cast<std::uint64_t>(remainder_passes<M>);
+                                                          double uniform_share = usual_remainder_share) {
+  constexpr auto probes = static_cast<std::uint64_t>(probed_remainder_passes);
   std::vector<double> sizes(model.rows());
   std::vector<Eigen::VectorXd> moves;
   const double length = std::sqrt(static_cast<double>(model.dim()));

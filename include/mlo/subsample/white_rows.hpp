@@ -1,9 +1,9 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The rows as exact subsampling reads them: whitened, w_i = L^-1 x_i with L L' the information at the mode,
-// so that x_i'(theta - centre) = w_i'v and v is about N(0, I) under the posterior. One record a row, in
-// floats: w_i, then e (the row's predictor at the centre), its scale and its bound. For p = 11 that is one
-// cache line. Floats are enough: a remainder computed from a row changes by 1e-7 of itself, and the bound is
-// that of the row as it is stored.
+// The rows as `exact` reads them: whitened, w_i = L^-1 x_i with L L' the information at the mode, so that
+// x_i'(theta - centre) = w_i'v and v is about N(0, I) under the posterior. One record per row, in floats:
+// w_i, then e (the row's predictor at the centre), its scale and its bound. For p = 11 that is one cache
+// line. Floats are precise enough: a remainder changes by a relative 1e-7, and the bound is that of the row
+// as stored.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class WhiteRows {
 
   [[nodiscard]] std::size_t size() const noexcept { return rows_; }
   [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
-  // Floats a record; also the length of the (zero-padded) vectors that dots() takes.
+  // Floats per record; also the length of the (zero-padded) vectors that dots() takes.
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
 
   [[nodiscard]] float* record(std::size_t i) noexcept { return records_.data() + i * stride_; }
@@ -77,7 +77,8 @@ class CubicForm {
  private:
   static constexpr std::size_t lanes = 8;
   std::size_t dim_ = 0;
-  // By block of 8 l's, then by the pairs j <= k that have an l >= k in it: the order in which they are read.
+  // By block of 8 l's, then by the pairs j <= k that have an l >= k in the block: the order in which they are
+  // read.
   HugeVector<float> coefficients_;
 };
 
@@ -91,7 +92,7 @@ class Unwhitening {
  private:
   static constexpr std::size_t lanes = 4;
   std::size_t dim_ = 0;
-  // For each block of 4 rows: the centre's, then the columns from the block's first on.
+  // For each block of 4 rows: the centre's entries, then the columns from the block's first row on.
   HugeVector<double> blocks_;
 };
 

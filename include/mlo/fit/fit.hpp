@@ -1,0 +1,39 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// From a file or a table to a posterior: the one function behind every front end.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/chain/draws.hpp"
+#include "mlo/data/table.hpp"
+#include "mlo/method/options.hpp"
+#include "mlo/method/watcher.hpp"
+#include "mlo/report/run_summary.hpp"
+
+namespace mlo {
+
+// How a front end watches a fit. Every member may be empty.
+struct FitWatcher : SampleWatcher {
+  std::function<void(const std::string& note)> note;  // e.g. the seed that was drawn
+};
+
+struct FitResult {
+  std::vector<std::string> names;
+  std::vector<ChainDraws> chains;
+  RunSummary summary;
+};
+
+// Reads options.data. With options.out, writes the run directory there (or continues it, with
+// options.resume).
+[[nodiscard]] FitResult fit(const FitOptions& options, const FitWatcher& watcher = {});
+
+// The same for columns in memory; options.data is only a name. A run of a table is resumed with the same
+// table.
+[[nodiscard]] FitResult fit(const FitOptions& options, Table table, const FitWatcher& watcher = {});
+
+[[nodiscard]] const char* version();
+
+}  // namespace mlo

@@ -1,0 +1,70 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Everything a fit can be told, as the user gave it; an empty optional means "choose for me". The table of
+// options (option_table.hpp) has a row per field; resolve() (plan.hpp) turns all of it into a Plan of numbers
+// and enums.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mlo {
+
+// What a chain on any model can be told.
+struct MethodOptions {
+  std::string method = "auto";
+  std::optional<std::int64_t> subsample_size{};
+  std::optional<std::int64_t> max_subsample_size{};
+  std::optional<double> delta{};
+  std::optional<std::string> estimator{};
+  std::optional<std::string> weights{};
+  std::optional<std::string> weights_at{};
+  std::optional<double> uniform_share{};
+  std::optional<std::string> replacement{};
+  std::optional<double> noise_sd{};
+  std::optional<std::string> bound{};
+  std::optional<std::int64_t> blocks{};
+  std::optional<std::int64_t> shards{};
+  std::optional<double> bandwidth{};
+  std::optional<std::string> thinning{};
+  std::optional<std::int64_t> order{};
+  bool audit = false;
+  std::optional<std::int64_t> audit_every{};
+  std::optional<std::string> proposal{};
+  std::optional<double> proposal_scale{};
+  std::optional<std::string> proposal_shape{};
+  std::string start = "laplace";
+
+  std::int64_t chains = 4;
+  std::int64_t warmup = 1000;
+  std::int64_t draws = 1000;
+  std::optional<std::int64_t> thin{};
+  std::optional<std::uint64_t> seed{};
+  std::int64_t threads = 0;  // 0: as many as the machine has
+
+  bool operator==(const MethodOptions&) const = default;
+};
+
+struct FitOptions : MethodOptions {
+  std::string data;
+  std::string formula;
+  std::string family = "logistic";
+  std::map<std::string, double, std::less<>>
+      numbers;  // of the family, by name: "known-sigma", "freedom", "size", ...
+
+  std::optional<std::string> prior;  // of all coefficients
+  std::optional<std::string> prior_intercept;
+  std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
+  std::string scale = "none";
+  std::string missing = "drop";
+
+  std::string out;  // run directory; empty: nothing is written
+  bool resume = false;
+
+  bool operator==(const FitOptions&) const = default;
+};
+
+}  // namespace mlo

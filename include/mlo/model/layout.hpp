@@ -1,0 +1,85 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The parameters of a model, in blocks. A block owns its names, its priors and the way between the working
+// coordinates, in which chains move, and the user's, in which priors are stated and draws are recorded.
+#pragma once
+
+#include <Eigen/Dense>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mlo/model/model.hpp"
+#include "mlo/model/prior.hpp"
+
+namespace mlo {
+
+struct Block {
+  enum class Kind {
+    coefficients,  // of columns that were centred and scaled: user's slope = working slope / scale
+    log_positive,  // the working coordinate is the log
+    positive,      // the working coordinate is the parameter itself; a point <= 0 has no density
+  };
+  Kind kind = Kind::coefficients;
+  std::size_t first = 0;  // its place in theta
+  std::vector<std::string> names{};
+  std::vector<Prior> priors{};  // one per parameter, in the user's coordinates
+
+  // Of coefficients.
+  bool intercept = false;  // then it is the first
+  // The intercept's prior speaks of the predictor at the columns' means, as in rstanarm, not at zero.
+  bool intercept_at_means = false;
+  std::vector<double> centre{}, scale{};  // of the columns; 0 and 1 for the intercept
+
+  [[nodiscard]] std::size_t size() const noexcept { return names.size(); }
+};
+
+// What a user says about priors, as text. Empty: as usual.
+struct PriorOptions {
+  std::optional<std::string> prior{};  // of all coefficients
+  std::optional<std::string> prior_intercept{};
+  std::vector<std::pair<std::string, std::string>> prior_for{};  // name, prior
+};
+
+class Layout {
+ public:
+  Layout() = default;
+  // Blocks in the order of theta; their `first` is filled in.
+  explicit Layout(std::vector<Block> blocks);
+
+  [[nodiscard]] std::size_t dim() const noexcept { return names_.size(); }
+  [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+
+  void to_user(Params theta, std::span<double> out) const noexcept;
+  // Throws UsageError where a positive parameter is not.
+  void to_working(Params user, std::span<double> out) const;
+  // The derivative of to_user.
+  [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
+
+  // With the Jacobian of the working coordinates; up to a constant.
+  [[nodiscard]] double log_prior(Params theta) const noexcept;
+  void add_prior_derivatives(Params theta, Derivatives& d) const;
+  // Whether the prior alone holds the parameters that the likelihood may let go: all but those of
+  // log_positive.
+  [[nodiscard]] bool proper_prior() const noexcept;
+  // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of coefficients.
+  [[nodiscard]] bool quadratic_prior() const noexcept;
+
+  // Replaces the priors that the options name. Throws UsageError: a parameter that is not there, a prior that
+  // does not suit it, text that is not a prior.
+  void set_priors(const PriorOptions& options);
+  // "x1 ~ normal(0, 2.5); sigma ~ gamma(1, 1)"
+  [[nodiscard]] std::string prior_words() const;
+
+ private:
+  void set_all_coefficients(const std::string& text);
+
+  std::vector<Block> blocks_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace mlo

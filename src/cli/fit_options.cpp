@@ -1,0 +1,73 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "cli/fit_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+
+#include "cli/checks.hpp"
+#include "cli/command.hpp"
+
+namespace mlo::cli {
+namespace {
+
+const char* type_name(const Option& option) {
+  switch (option.type()) {
+    case Option::Type::integer:
+      return "INT";
+    case Option::Type::natural:
+      return "UINT";
+    case Option::Type::real:
+      return "FLOAT";
+    case Option::Type::pairs:
+      return "NAME PRIOR";
+    case Option::Type::flag:
+      return "";
+    case Option::Type::text:
+      break;
+  }
+  return option.name == "out" ? "DIR" : "TEXT";
+}
+
+CLI::Option* add(CLI::App& c, const std::string& name, const Option& option, FitOptions& options) {
+  const std::string help = on_command_line(option.help);
+  const auto set = [&options, its_name = option.name](const std::string& text) {
+    set_option(options, its_name, text);
+  };
+  switch (option.type()) {
+    case Option::Type::flag:
+      return c.add_flag_callback(
+          name, [set] { set("true"); }, help);
+    case Option::Type::pairs:
+      return c.add_option_function<std::vector<std::pair<std::string, std::string>>>(
+          name, [&options](const auto& pairs) { options.prior_for = pairs; }, help);
+    default:
+      return c.add_option_function<std::string>(name, set, help);
+  }
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::toupper(ch); });
+  return text;
+}
+
+}  // namespace
+
+void add_options(CLI::App& c, FitOptions& options, const std::function<bool(const Option&)>& wanted) {
+  for (const Option& option : option_table()) {
+    if (!wanted(option)) continue;
+    const bool argument = option.group == Option::Group::argument;
+    const std::string name =
+        argument ? upper(option.name) : (option.name == "out" ? "-o,--" : "--") + option.name;
+    CLI::Option* const added = add(c, name, option, options);
+    if (argument) continue;
+    added->group(option.group == Option::Group::model    ? "Model"
+                 : option.group == Option::Group::method ? "Method"
+                                                         : "Run");
+    if (option.type() != Option::Type::flag) added->type_name(type_name(option));
+    if (option.name == "out") added->check(not_empty());
+    if (!option.usual.empty()) added->default_str(option.usual);
+  }
+}
+
+}  // namespace mlo::cli

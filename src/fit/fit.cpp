@@ -1,0 +1,286 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/fit/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "fit/run_directory.hpp"
+#include "mlo/base/text.hpp"
+#include "mlo/base/timer.hpp"
+#include "mlo/data/design.hpp"
+#include "mlo/data/formula.hpp"
+#include "mlo/data/reader.hpp"
+#include "mlo/data/table_reader.hpp"
+#include "mlo/method/option_table.hpp"
+#include "mlo/method/sample.hpp"
+#include "mlo/model/any_model.hpp"
+#include "mlo/model/layout.hpp"
+
+namespace mlo {
+namespace {
+
+// What a fit knows of its data once the design has moved into the model.
+struct Loaded {
+  std::unique_ptr<AnyModel> model;
+  std::string response;
+  RunSummary::Data data;
+  std::vector<std::string> notes;
+};
+
+void add_scale_note(Scale scale, std::vector<std::string>& notes) {
+  if (scale == Scale::none) return;
+  notes.push_back(
+      fmt::format("columns were {}divided by their standard deviations: coefficients and priors refer to the "
+                  "scaled columns",
+                  scale == Scale::standard ? "centred and " : ""));
+}
+
+Loaded load(const FitOptions& options, const Formula& formula, Table table) {
+  const Scale scale = options.scale == "sd"         ? Scale::sd
+                      : options.scale == "standard" ? Scale::standard
+                                                    : Scale::none;
+  Design design =
+      build_design(formula, std::move(table),
+                   {.scale = scale, .missing = options.missing == "error" ? Missing::error : Missing::drop});
+  Loaded out;
+  out.response = design.response;
+  out.data = {design.rows_in_file, design.rows, design.dropped};
+  add_scale_note(scale, out.notes);
+  out.model = make_model(*find_family(options.family), std::move(design), options.numbers,
+                         {options.prior, options.prior_intercept, options.prior_for}, out.notes);
+  return out;
+}
+
+MethodAccount account_of(const Samples& samples) {
+  MethodAccount account;
+  account.name = samples.method->name;
+  account.promise = samples.promise;
+  double steps = 0, accepted = 0, rows = 0, noise = 0, finite = 0;
+  std::vector<double> sample;
+  for (const ChainRecord& record : samples.chains) {
+    const ChainAccount& a = record.account;
+    steps += static_cast<double>(a.steps);
+    accepted += static_cast<double>(a.accepted);
+    rows += static_cast<double>(a.rows_read);
+    noise += a.noise_sd_sum;
+    finite += static_cast<double>(a.steps - a.not_finite);
+    account.not_finite += a.not_finite;
+    account.bound_violations += a.bound_violations;
+    for (const std::uint64_t r : a.rows_sample) sample.push_back(static_cast<double>(r));
+  }
+  account.acceptance = accepted / steps;
+  account.rows_per_step = rows / steps;
+  std::sort(sample.begin(), sample.end());
+  account.median_rows_per_step = sample.empty() ? std::nan("") : quantile(sample, 0.5);
+  account.noise_sd = finite > 0 ? noise / finite : 0;
+  return account;
+}
+
+// Thousands of shards may all have the same to say: the first of them speaks for the others.
+std::vector<std::string> said_once(const std::vector<std::string>& warnings) {
+  std::vector<std::string> out;
+  std::size_t first = 0, shards = 0;
+  for (const std::string& warning : warnings) {
+    const bool of_shard = warning.rfind("shard ", 0) == 0;
+    if (of_shard && ++shards == 1) first = out.size();
+    if (!of_shard || shards == 1) out.push_back(warning);
+  }
+  if (shards > 1)
+    out[first] = fmt::format("{} shards have no mode of their own; the first: {}", shards, out[first]);
+  return out;
+}
+
+void add_warnings(RunSummary& s) {
+  const bool wide = s.noise.verdict == NoiseReport::Verdict::inflated ||
+                    s.noise.verdict == NoiseReport::Verdict::not_the_posterior;
+  if (wide) s.warnings.push_back(s.noise.words);
+  std::string bad_rhat;
+  double worst = 0;
+  std::string few, unknown;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const ParameterSummary& p : s.parameters) {
+    if (p.rhat > 1.01 && p.rhat > worst) {
+      worst = p.rhat;
+      bad_rhat = p.name;
+    }
+    if (unknown.empty() && (std::isnan(p.ess_bulk) || std::isnan(p.ess_tail) || std::isnan(p.rhat)))
+      unknown = p.name;
+    const double ess = std::min(p.ess_bulk, p.ess_tail);
+    if (ess < fewest) {
+      fewest = ess;
+      few = p.name;
+    }
+  }
+  if (worst > 0)
+    s.warnings.push_back(fmt::format(
+        "R-hat is {:.3f} for \"{}\": the chains have not mixed; more `warmup` and `draws`, or another "
+        "`proposal`, may help.",
+        worst, bad_rhat));
+  if (!unknown.empty())
+    s.warnings.push_back(
+        fmt::format("R-hat or the effective draws of \"{}\" are not defined: {} draws per chain are too few, "
+                    "or they are all alike; do not trust means and intervals, and take more `draws`.",
+                    unknown, s.draws));
+  if (fewest < 100 * static_cast<double>(s.chains))
+    s.warnings.push_back(fmt::format(
+        "only {:.0f} effective draws for \"{}\": below 100 per chain, means and intervals are rough; take "
+        "more `draws`, or `thin`, or another `proposal`.",
+        fewest, few));
+  if (s.method.bound_violations > 0)
+    s.warnings.push_back(
+        fmt::format("{} rows broke their bound: these draws are NOT exact. This is a defect of mlo; please "
+                    "report it, and use `method full`.",
+                    s.method.bound_violations));
+  if (s.method.name == "exact" && s.method.acceptance < 0.3)
+    s.warnings.push_back(fmt::format(
+        "only {:.0f} % of the proposals were accepted: the posterior is far from the Gaussian fit that they "
+        "come from (few rows, or a response that the columns nearly separate). The draws are exact, but look "
+        "at R-hat and the effective draws.",
+        100 * s.method.acceptance));
+  if (s.method.not_finite > 0)
+    s.warnings.push_back(
+        fmt::format("{} proposals had no finite density and were rejected.", s.method.not_finite));
+}
+
+FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded, Samples samples) {
+  FitResult result;
+  result.names = loaded.model->names();
+  RunSummary& s = result.summary;
+  s.chains = samples.chains.size();
+  s.draws = plan.chain.draws;
+  for (const ChainRecord& record : samples.chains) {
+    s.draws = std::min<std::uint64_t>(s.draws, record.size());
+    s.interrupted = s.interrupted || record.iteration < plan.chain.steps();
+  }
+  if (s.draws == 0)
+    throw options.out.empty()
+        ? Interrupted()
+        : Interrupted(fmt::format(
+              "interrupted before every chain had a draw; continue the run with `resume` and `out {}`",
+              options.out));
+  s.title = fmt::format("{} model of {}, {} rows, {} parameter{}", options.family, loaded.response,
+                        grouped(loaded.data.used), result.names.size(), result.names.size() == 1 ? "" : "s");
+  s.notes = std::move(loaded.notes);
+  s.notes.insert(s.notes.end(), samples.notes.begin(), samples.notes.end());
+  if (plan.chain.thin > 1) s.notes.push_back(fmt::format("{} steps per draw (`thin`)", plan.chain.thin));
+  s.notes.push_back(fmt::format("seed {}", plan.chain.seed));
+  if (loaded.data.dropped > 0)
+    s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped",
+                                  grouped(loaded.data.dropped), grouped(loaded.data.rows)));
+  s.parameters = summarise(result.names, samples.chains);
+  s.method = account_of(samples);
+  s.audit = samples.audit;
+  s.noise = noise_report(s.method.noise_sd, s.parameters, samples.laplace_sd, samples.noise);
+  s.data = loaded.data;
+  s.passes = samples.passes;
+  s.warnings = said_once(samples.warnings);
+  add_warnings(s);
+  s.seconds.mode = samples.mode_seconds;
+  s.seconds.sample = samples.sample_seconds;
+  result.chains.reserve(samples.chains.size());
+  for (ChainRecord& record : samples.chains)
+    result.chains.push_back(std::move(static_cast<ChainDraws&>(record)));
+  return result;
+}
+
+// Of a run that is to be resumed: its own options, except for the threads.
+FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) {
+  if (directory.status() == "finished")
+    throw UsageError(
+        fmt::format("`resume`: the run in {0} is finished; show it with `summary {0}`", given.out));
+  FitOptions kept = directory.options();
+  FitOptions asked = given;
+  if (!asked.seed) asked.seed = kept.seed;
+  if (!asked.thin) asked.thin = kept.thin;
+  if (!asked.data.empty() && options_to_json(asked) != options_to_json(kept))
+    throw UsageError(fmt::format(
+        "`resume`: these are not the options of the run in {}; leave them out, as all of them are in its "
+        "run.json, and continue it with `resume` and `out {}`",
+        given.out, given.out));
+  kept.threads = given.threads;
+  kept.resume = true;
+  return kept;
+}
+
+// Reads, samples, and keeps the run if there is a directory. `directory` has been opened where a run is
+// resumed.
+FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> directory,
+              const FitWatcher& watcher, const Timer& timer) {
+  if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);
+  const auto show = [&](double share) {
+    if (watcher.interrupted()) throw Interrupted();
+    if (watcher.phase) watcher.phase("reading " + options.data, share);
+  };
+  const Formula formula = parse_formula(options.formula, reader.header());
+  const std::vector<std::string> wanted = formula.columns();
+  Loaded loaded = load(options, formula, reader.read(wanted, show));
+  const Plan plan = resolve(options, {.rows = loaded.model->rows(), .dim = loaded.model->dim()});
+  options.thin = static_cast<std::int64_t>(plan.chain.thin);  // what was resolved is what is recorded
+  const double read_seconds = timer.seconds();
+
+  Keeping keeping;
+  if (directory) {
+    if (options.resume && directory->fingerprint() != reader.fingerprint())
+      throw DataError(
+          options.data,
+          fmt::format("has changed since the run in {} began; it cannot be continued", options.out));
+    const std::uint64_t key = run_key(options, reader.fingerprint());
+    if (options.resume) keeping.records = directory->read_checkpoints(plan.chain.chains, key);
+    keeping.checkpoint = directory->checkpoints(key);
+    keeping.before_sampling = [&] { directory->begin(options, reader.fingerprint()); };
+  }
+  Samples samples = sample(*loaded.model, plan, watcher, std::move(keeping));
+  FitResult result = summarised(options, plan, std::move(loaded), std::move(samples));
+  result.summary.seconds.read = read_seconds;
+  result.summary.seconds.total = timer.seconds();
+  if (directory) directory->finish(options, reader.fingerprint(), result);
+  return result;
+}
+
+// The options in force, and the directory of a run that is resumed.
+std::optional<RunDirectory> prepare(FitOptions& options, const FitWatcher& watcher) {
+  std::optional<RunDirectory> directory;
+  if (options.resume) {
+    if (options.out.empty()) throw UsageError("`resume` needs `out`: the directory of the run to continue");
+    directory = RunDirectory::open(options.out);
+    options = kept_options(options, *directory);
+  }
+  check(options);
+  if (settle(options) && watcher.note) watcher.note(fmt::format("seed {}", *options.seed));
+  return directory;
+}
+
+}  // namespace
+
+FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
+  const Timer timer;
+  FitOptions options = given;
+  std::optional<RunDirectory> directory = prepare(options, watcher);
+  const std::filesystem::path data = options.data;
+  if (options.resume && data.is_relative() && !std::filesystem::exists(data))
+    throw DataError(
+        options.data,
+        fmt::format(
+            "no such file here; the name is relative to the directory where the run in {} was started: resume "
+            "it there",
+            options.out));
+  const std::unique_ptr<Reader> reader = open_reader(options.data);
+  return fit(std::move(options), *reader, std::move(directory), watcher, timer);
+}
+
+FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
+  const Timer timer;
+  FitOptions options = given;
+  std::optional<RunDirectory> directory = prepare(options, watcher);
+  TableReader reader(std::move(table));
+  return fit(std::move(options), reader, std::move(directory), watcher, timer);
+}
+
+const char* version() { return MLO_VERSION; }
+
+}  // namespace mlo

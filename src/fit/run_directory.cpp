@@ -1,0 +1,163 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "fit/run_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
+#include "mlo/base/hash.hpp"
+#include "mlo/base/json.hpp"
+#include "mlo/base/special.hpp"
+#include "mlo/method/option_table.hpp"
+#include "mlo/report/stan_csv.hpp"
+
+namespace mlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json parse_run_json(const std::string& file) {
+  try {
+    return Json::parse(read_file(file));
+  } catch (const JsonError&) {
+    throw DataError(file, "not a run of mlo, or damaged: it is not JSON");
+  }
+}
+
+template <class T>
+T field(const std::string& file, const char* name) {
+  const Json json = parse_run_json(file);
+  try {
+    return json.get<T>(name);
+  } catch (const JsonError& e) {
+    throw DataError(file, fmt::format("not a run of mlo: {}", e.what()));
+  }
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + "/run.json", error))
+    throw DataError(path,
+                    "`out`: holds a run already; choose another directory, or continue it with `resume`");
+  RunDirectory directory(path);
+  directory.place_ = std::make_shared<ResultDirectory>(path);
+  // Find out now, not after an hour of sampling, whether the directory can be written to.
+  try {
+    write_file(directory.file("run.json"), "{}\n");
+  } catch (const DataError& e) {
+    throw DataError(path, std::string("`out`: not writable: ") + e.what());
+  }
+  std::remove(directory.file("run.json").c_str());
+  return directory;
+}
+
+RunDirectory RunDirectory::open(const std::string& path) {
+  if (!fs::exists(path)) throw DataError(path, "no such run directory");
+  if (!fs::is_directory(path)) throw DataError(path, "not a run directory but a file");
+  if (!fs::exists(path + "/run.json")) throw DataError(path, "not a run of mlo: it has no run.json");
+  return RunDirectory(path);
+}
+
+FitOptions RunDirectory::options() const {
+  const std::string name = file("run.json");
+  FitOptions options = options_from_json(field<Json>(name, "options").dump(), name);
+  options.out = path_;
+  return options;
+}
+
+std::string RunDirectory::status() const { return field<std::string>(file("run.json"), "status"); }
+
+std::uint64_t RunDirectory::fingerprint() const {
+  const std::string name = file("run.json");
+  const auto text = field<std::string>(name, "data_fingerprint");
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw DataError(name, fmt::format("not a run of mlo: data_fingerprint is \"{}\"", text));
+  return value;
+}
+
+std::string RunDirectory::summary_json() const {
+  const Json summary = field<Json>(file("run.json"), "summary");
+  if (summary.is_null())
+    throw DataError(path_,
+                    fmt::format("this run is not finished; continue it with `resume` and `out {}`", path_));
+  return summary.dump();
+}
+
+void RunDirectory::begin(const FitOptions& options, std::uint64_t fingerprint) const {
+  write_run_json(options, fingerprint, "running", nullptr);
+}
+
+std::string RunDirectory::checkpoint_file(std::size_t chain) const {
+  return file(fmt::format("checkpoint-{}", chain + 1));
+}
+
+CheckpointOptions RunDirectory::checkpoints(std::uint64_t key) const {
+  CheckpointOptions options;
+  options.save = [*this, key](std::size_t chain, const ChainRecord& record) {
+    write_checkpoint(checkpoint_file(chain), record, key);
+  };
+  return options;
+}
+
+std::vector<ChainRecord> RunDirectory::read_checkpoints(std::size_t chains, std::uint64_t key) const {
+  std::vector<ChainRecord> records(chains);
+  for (std::size_t chain = 0; chain < chains; ++chain)
+    if (fs::exists(checkpoint_file(chain))) records[chain] = read_checkpoint(checkpoint_file(chain), key);
+  return records;
+}
+
+void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
+                          const FitResult& result) const {
+  for (std::size_t chain = 0; chain < result.chains.size(); ++chain) {
+    const StanCsvHeader header{.version = version(),
+                               .method = options.method,
+                               .family = options.family,
+                               .formula = options.formula,
+                               .data = options.data,
+                               .seed = options.seed.value_or(0),
+                               .chain = chain + 1,
+                               .warmup = static_cast<std::uint64_t>(options.warmup),
+                               .draws = static_cast<std::uint64_t>(options.draws),
+                               .thin = static_cast<std::uint64_t>(options.thin.value_or(1)),
+                               .names = result.names};
+    write_file(file(fmt::format("draws-{}.csv", chain + 1)), stan_csv(header, result.chains[chain]));
+  }
+  write_file(file("summary.csv"), as_csv(result.summary.parameters));
+  write_run_json(options, fingerprint, result.summary.interrupted ? "interrupted" : "finished", &result);
+  if (!result.summary.interrupted)
+    for (std::size_t chain = 0; chain < result.chains.size(); ++chain)
+      std::remove(checkpoint_file(chain).c_str());
+}
+
+void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t fingerprint,
+                                  const std::string& status, const FitResult* result) const {
+  Json json;
+  json["mlo"] = version();
+  json["status"] = status;
+  json["options"] = Json::parse(options_to_json(options));
+  json["simd"] = simd_target();
+  json["data_fingerprint"] = fmt::format("{:016x}", fingerprint);
+  json["summary"] = nullptr;
+  if (result != nullptr) {
+    json["terms"] = Json::object();
+    for (std::size_t j = 0; j < result->names.size(); ++j)
+      json["terms"][fmt::format("theta.{}", j + 1)] = result->names[j];
+    json["summary"] = Json::parse(as_json(result->summary));
+  }
+  write_file(file("run.json"), json.dump(2) + "\n");
+}
+
+std::uint64_t run_key(const FitOptions& options, std::uint64_t fingerprint) {
+  return fingerprint_of(
+      fmt::format("{}\n{}\n{}\n{:016x}", options_to_json(options), version(), simd_target(), fingerprint));
+}
+
+}  // namespace mlo

@@ -1,0 +1,51 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The directory a run is kept in: run.json, summary.csv, draws-K.csv, and checkpoint-K while it runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mlo/base/files.hpp"
+#include "mlo/chain/run.hpp"
+#include "mlo/fit/fit.hpp"
+#include "mlo/method/options.hpp"
+
+namespace mlo {
+
+class RunDirectory {
+ public:
+  // Makes the directory, which must not exist or be empty. Throws DataError. If nothing is written to it, it
+  // goes again with the last copy of the object.
+  [[nodiscard]] static RunDirectory create(const std::string& path);
+  // Opens a directory that create() made. Throws DataError.
+  [[nodiscard]] static RunDirectory open(const std::string& path);
+
+  [[nodiscard]] FitOptions options() const;  // of the run, from run.json
+  [[nodiscard]] std::string status() const;  // "running", "interrupted" or "finished"
+  [[nodiscard]] std::string summary_json() const;
+  [[nodiscard]] std::uint64_t fingerprint() const;
+
+  // Before sampling: the options in force, so that the run can be resumed whatever happens.
+  void begin(const FitOptions& options, std::uint64_t fingerprint) const;
+  [[nodiscard]] CheckpointOptions checkpoints(std::uint64_t key) const;
+  [[nodiscard]] std::vector<ChainRecord> read_checkpoints(std::size_t chains, std::uint64_t key) const;
+  // After sampling: draws, then the summary, then run.json; the checkpoints go when all draws were made.
+  void finish(const FitOptions& options, std::uint64_t fingerprint, const FitResult& result) const;
+
+ private:
+  explicit RunDirectory(std::string path) : path_(std::move(path)) {}
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::string checkpoint_file(std::size_t chain) const;
+  void write_run_json(const FitOptions& options, std::uint64_t fingerprint, const std::string& status,
+                      const FitResult* result) const;
+  std::string path_;
+  std::shared_ptr<const ResultDirectory> place_;  // of create()
+};
+
+// Identifies a run's draws: the options that decide them, the data, the version and the instruction set.
+[[nodiscard]] std::uint64_t run_key(const FitOptions& options, std::uint64_t fingerprint);
+
+}  // namespace mlo

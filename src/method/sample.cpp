@@ -1,0 +1,66 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/method/sample.hpp"
+
+#include <cmath>
+
+#include "method/sampler.hpp"
+#include "mlo/model/check_terms.hpp"
+
+namespace mlo {
+
+void run_composed(Sampler& sampler, const SubsamplePlan& plan);
+
+Sampler::Sampler(const AnyModel& model, const Plan& plan, const SampleWatcher& watcher, Keeping keeping)
+    : model_(model),
+      plan_(plan),
+      watcher_(watcher),
+      keeping_(std::move(keeping)),
+      pool_(plan.threads),
+      map_(find_mode(model, pool_)),
+      laplace_(map_.theta, map_.information),
+      jacobian_(model.user_jacobian(params(map_.theta))),
+      summed_(model.summed(map_)) {
+  out_.method = plan.method;
+  out_.passes = map_.passes;
+  const Eigen::MatrixXd covariance = jacobian_ * laplace_.covariance() * jacobian_.transpose();
+  for (Eigen::Index j = 0; j < covariance.rows(); ++j) out_.laplace_sd.push_back(std::sqrt(covariance(j, j)));
+}
+
+void Sampler::note(std::string text) { out_.notes.push_back(std::move(text)); }
+
+void Sampler::before_sampling() {
+  out_.mode_seconds = timer_.seconds();
+  if (watcher_.interrupted()) throw Interrupted();
+  if (keeping_.before_sampling) keeping_.before_sampling();
+}
+
+Eigen::VectorXd Sampler::start(std::size_t chain) const {
+  return plan_.start_at_mode ? laplace_.mode : overdispersed_start(model_, laplace_, plan_.chain.seed, chain);
+}
+
+Samples Sampler::finish() {
+  out_.mode = std::move(map_);
+  out_.chains = std::move(keeping_.records);
+  return std::move(out_);
+}
+
+Samples sample(const AnyModel& model, const Plan& plan, const SampleWatcher& watcher, Keeping keeping) {
+  if (watcher.phase) watcher.phase("finding the mode", 0);
+  Sampler sampler(model, plan, watcher, std::move(keeping));
+  if (plan.method->run != nullptr) {
+    plan.method->run(sampler);
+  } else {
+    run_composed(sampler, plan.subsample);
+  }
+  return sampler.finish();
+}
+
+Samples sample(const AnyModel& model, const MethodOptions& options, const SampleWatcher& watcher) {
+  const Plan plan = resolve(options, {.rows = model.rows(), .dim = model.dim()});
+  ThreadPool pool(plan.threads);
+  const Eigen::VectorXd start = model.start();
+  check_terms(model, pool, params(start), "the starting point");
+  return sample(model, plan, watcher);
+}
+
+}  // namespace mlo

@@ -1,0 +1,96 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// One run on its way: what every method shares. A method's own part is a function of this (run_*.cpp), named
+// by its row in methods.cpp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "method/proposals.hpp"
+#include "method/rules.hpp"
+#include "mlo/base/errors.hpp"
+#include "mlo/base/timer.hpp"
+#include "mlo/chain/run.hpp"
+#include "mlo/chain/start.hpp"
+#include "mlo/method/sample.hpp"
+
+namespace mlo {
+
+class Sampler {
+ public:
+  // Finds the mode.
+  Sampler(const AnyModel& model, const Plan& plan, const SampleWatcher& watcher, Keeping keeping);
+
+  [[nodiscard]] const AnyModel& model() const noexcept { return model_; }
+  [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const SampleWatcher& watcher() const noexcept { return watcher_; }
+  [[nodiscard]] ThreadPool& pool() noexcept { return pool_; }
+  [[nodiscard]] const Mode& mode() const noexcept { return map_; }
+  [[nodiscard]] const Laplace& laplace() const noexcept { return laplace_; }
+  // Empty: the likelihood is not a function of a few sums.
+  [[nodiscard]] const SummedLikelihood& summed() const noexcept { return summed_; }
+  [[nodiscard]] const std::vector<ChainRecord>& records() const noexcept { return keeping_.records; }
+  [[nodiscard]] Samples& out() noexcept { return out_; }
+
+  void note(std::string text);
+  // The proposal of a plan, with a note.
+  [[nodiscard]] AnyProposal proposal_of(const ProposalPlan& plan) {
+    note(proposal_words(plan));
+    return make_proposal(plan, laplace_, jacobian_);
+  }
+  // Of four chains, whatever their number: a chain must not depend on how many others there are.
+  [[nodiscard]] double steps() const { return 4 * static_cast<double>(plan_.chain.steps()); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UsageError(fmt::format(
+        "`method {}` needs {}, which this model does not have; use `method full` or `method auto`",
+        out_.method->name, what));
+  }
+
+  // Runs or continues the chains; make_kernel(pool) makes a chain's kernel. Nothing but the sampling can fail
+  // any more.
+  template <class MakeKernel>
+  void run(const MakeKernel& make_kernel) {
+    before_sampling();
+    RunControl control(plan_.chain.chains, watcher_.interrupt);
+    for (std::size_t c = 0; c < keeping_.records.size(); ++c)
+      control.chains[c].steps = keeping_.records[c].iteration;
+    const Timer sampling;
+    if (watcher_.sampling) watcher_.sampling(control, plan_.chain);
+    const auto finish = [&] {
+      if (watcher_.sampled) watcher_.sampled();
+      out_.sample_seconds = sampling.seconds();
+    };
+    try {
+      out_.promise =
+          run_chains(model_, plan_.threads, plan_.chain, keeping_.records, control, keeping_.checkpoint,
+                     make_kernel, [&](std::size_t chain) { return start(chain); });
+    } catch (...) {
+      finish();
+      throw;
+    }
+    finish();
+  }
+
+  [[nodiscard]] Samples finish();
+
+ private:
+  void before_sampling();
+  [[nodiscard]] Eigen::VectorXd start(std::size_t chain) const;
+
+  const Timer timer_;
+  const AnyModel& model_;
+  const Plan& plan_;
+  const SampleWatcher& watcher_;
+  Keeping keeping_;
+  ThreadPool pool_;
+  Mode map_;
+  Laplace laplace_;
+  Eigen::MatrixXd jacobian_;  // of the user's parameters at the mode
+  SummedLikelihood summed_;
+  Samples out_;
+};
+
+}  // namespace mlo

@@ -1,0 +1,243 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/model/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "mlo/base/errors.hpp"
+
+namespace mlo {
+namespace {
+
+using Kind = Block::Kind;
+using Eigen::Index;
+
+// user's slope = working slope / scale; user's intercept = working intercept - sum of slope * centre
+void coefficients_to_user(const Block& block, Params theta, std::span<double> out) noexcept {
+  double shift = 0;
+  for (std::size_t j = 0; j < block.size(); ++j) {
+    out[j] = theta[j] / block.scale[j];
+    shift += out[j] * block.centre[j];
+  }
+  if (block.intercept) out[0] = theta[0] - shift;
+}
+
+void coefficients_to_working(const Block& block, Params user, std::span<double> out) noexcept {
+  double shift = 0;
+  for (std::size_t j = 0; j < block.size(); ++j) {
+    out[j] = user[j] * block.scale[j];
+    shift += user[j] * block.centre[j];
+  }
+  if (block.intercept) out[0] = user[0] + shift;
+}
+
+double coefficients_log_prior(const Block& block, Params theta) noexcept {
+  double total = 0, shift = 0;
+  for (std::size_t j = block.intercept ? 1 : 0; j < block.size(); ++j) {
+    const double slope = theta[j] / block.scale[j];
+    shift += slope * block.centre[j];
+    total += block.priors[j].log_density(slope);
+  }
+  if (block.intercept)
+    total += block.priors[0].log_density(block.intercept_at_means ? theta[0] : theta[0] - shift);
+  return total;
+}
+
+// A coefficient can have either sign.
+Prior parse_for(Kind kind, const std::string& text, const std::string& option) {
+  const Prior prior = Prior::parse(text, option);
+  if (kind == Kind::coefficients && prior.kind() == Prior::Kind::gamma)
+    throw UsageError(fmt::format(
+        "{} \"{}\": a gamma prior is for parameters that are positive; a coefficient can be negative", option,
+        text));
+  return prior;
+}
+
+}  // namespace
+
+Layout::Layout(std::vector<Block> blocks) : blocks_(std::move(blocks)) {
+  for (Block& block : blocks_) {
+    assert(block.priors.size() == block.size());
+    block.first = names_.size();
+    names_.insert(names_.end(), block.names.begin(), block.names.end());
+  }
+}
+
+void Layout::to_user(Params theta, std::span<double> out) const noexcept {
+  for (const Block& block : blocks_) {
+    const Params from = theta.subspan(block.first, block.size());
+    const std::span<double> to = out.subspan(block.first, block.size());
+    if (block.kind == Kind::coefficients) {
+      coefficients_to_user(block, from, to);
+    } else {
+      for (std::size_t j = 0; j < from.size(); ++j)
+        to[j] = block.kind == Kind::log_positive ? std::exp(from[j]) : from[j];
+    }
+  }
+}
+
+void Layout::to_working(Params user, std::span<double> out) const {
+  for (const Block& block : blocks_) {
+    const Params from = user.subspan(block.first, block.size());
+    const std::span<double> to = out.subspan(block.first, block.size());
+    if (block.kind == Kind::coefficients) {
+      coefficients_to_working(block, from, to);
+      continue;
+    }
+    for (std::size_t j = 0; j < from.size(); ++j) {
+      if (!(from[j] > 0))
+        throw UsageError(fmt::format("{} must be positive (got {})", block.names[j], from[j]));
+      to[j] = block.kind == Kind::log_positive ? std::log(from[j]) : from[j];
+    }
+  }
+}
+
+Eigen::MatrixXd Layout::user_jacobian(Params theta) const {
+  const auto size = static_cast<Index>(dim());
+  Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(size, size);
+  for (const Block& block : blocks_)
+    for (std::size_t j = 0; j < block.size(); ++j) {
+      const auto first = static_cast<Index>(block.first), row = first + static_cast<Index>(j);
+      switch (block.kind) {
+        case Kind::coefficients:
+          jacobian(row, row) = 1 / block.scale[j];
+          if (block.intercept && j > 0) jacobian(first, row) = -block.centre[j] / block.scale[j];
+          break;
+        case Kind::log_positive:
+          jacobian(row, row) = std::exp(theta[block.first + j]);
+          break;
+        case Kind::positive:
+          jacobian(row, row) = 1;
+          break;
+      }
+    }
+  return jacobian;
+}
+
+double Layout::log_prior(Params theta) const noexcept {
+  double total = 0;
+  for (const Block& block : blocks_) {
+    if (block.kind == Kind::coefficients) {
+      total += coefficients_log_prior(block, theta.subspan(block.first, block.size()));
+      continue;
+    }
+    for (std::size_t j = 0; j < block.size(); ++j) {
+      const double value = theta[block.first + j];
+      if (block.kind == Kind::log_positive) {
+        total += block.priors[j].log_density(std::exp(value)) + value;
+      } else {
+        total += value > 0 ? block.priors[j].log_density(value) : -std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+  return total;
+}
+
+void Layout::add_prior_derivatives(Params theta, Derivatives& d) const {
+  // The prior of a coefficient is a function of one linear form of theta: a'theta with a the matching row of
+  // the Jacobian.
+  const Eigen::MatrixXd jacobian = user_jacobian(theta);
+  const Eigen::VectorXd user = jacobian * vector(theta);
+  for (const Block& block : blocks_)
+    for (std::size_t j = 0; j < block.size(); ++j) {
+      const auto row = static_cast<Index>(block.first + j);
+      const double value = theta[block.first + j];
+      const Prior& prior = block.priors[j];
+      if (block.kind == Kind::coefficients) {
+        const bool centred = block.intercept && j == 0 && block.intercept_at_means;
+        const Prior::Smooth s = prior.smooth(centred ? value : user[row]);
+        Eigen::VectorXd form = jacobian.row(row);
+        if (centred) form = Eigen::VectorXd::Unit(form.size(), row);
+        d.value += s.value;
+        d.gradient += s.slope * form;
+        d.information += s.curvature * form * form.transpose();
+      } else if (block.kind == Kind::log_positive) {
+        const double scale = std::exp(value);
+        const Prior::Smooth s = prior.smooth(scale);
+        d.value += s.value + value;
+        d.gradient[row] += s.slope * scale + 1;
+        d.information(row, row) += std::max(s.curvature * scale * scale - s.slope * scale, 0.0);
+      } else if (value > 0) {
+        const Prior::Smooth s = prior.smooth(value);
+        d.value += s.value;
+        d.gradient[row] += s.slope;
+        d.information(row, row) += s.curvature;
+      } else {
+        d.value = -std::numeric_limits<double>::infinity();
+      }
+    }
+}
+
+bool Layout::proper_prior() const noexcept {
+  return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
+    return block.kind == Kind::log_positive ||
+           std::all_of(block.priors.begin(), block.priors.end(), [](const Prior& p) { return p.proper(); });
+  });
+}
+
+bool Layout::quadratic_prior() const noexcept {
+  return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
+    return block.kind == Kind::coefficients &&
+           std::all_of(block.priors.begin(), block.priors.end(), [](const Prior& p) {
+             return p.kind() == Prior::Kind::flat || p.kind() == Prior::Kind::normal;
+           });
+  });
+}
+
+// ---- the user's priors
+
+void Layout::set_all_coefficients(const std::string& text) {
+  // A model of one parameter that is not an intercept has nothing else that a prior could be for.
+  const bool one = dim() == 1 && names_[0] != "(Intercept)";
+  std::size_t count = 0;
+  for (Block& block : blocks_) {
+    if (block.kind != Kind::coefficients && !one) continue;
+    for (std::size_t j = block.intercept && !one ? 1 : 0; j < block.size(); ++j, ++count)
+      block.priors[j] = parse_for(block.kind, text, "`prior`");
+    if (one) block.intercept_at_means = false;
+  }
+  if (count == 0)
+    throw UsageError(
+        "`prior` is for the coefficients of columns, and the formula has none; use `prior-intercept`");
+}
+
+void Layout::set_priors(const PriorOptions& options) {
+  const auto set = [&](std::size_t at, const std::string& text, const std::string& option) {
+    for (Block& block : blocks_) {
+      if (at < block.first || at >= block.first + block.size()) continue;
+      block.priors[at - block.first] = parse_for(block.kind, text, option);
+      if (block.intercept && at == block.first) block.intercept_at_means = false;
+    }
+  };
+  if (options.prior) set_all_coefficients(*options.prior);
+  if (options.prior_intercept) {
+    if (blocks_[0].kind != Kind::coefficients)
+      throw UsageError(
+          fmt::format("`prior-intercept` has no meaning for a model whose parameter is {}", names_[0]));
+    if (!blocks_[0].intercept) throw UsageError("`prior-intercept`: the formula has no intercept");
+    set(0, *options.prior_intercept, "`prior-intercept`");
+  }
+  for (const auto& [name, text] : options.prior_for) {
+    const auto at = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+    if (at == names_.size())
+      throw UsageError(fmt::format("`prior-for {}`: there is no such parameter; there are {}", name,
+                                   fmt::join(names_, ", ")));
+    set(at, text, fmt::format("`prior-for {}`", name));
+  }
+}
+
+std::string Layout::prior_words() const {
+  std::string out;
+  for (const Block& block : blocks_)
+    for (std::size_t j = 0; j < block.size(); ++j)
+      out +=
+          fmt::format("{}{} ~ {}{}", out.empty() ? "" : "; ", block.names[j], block.priors[j].text(),
+                      j == 0 && block.intercept_at_means && block.size() > 1 ? " at the columns' means" : "");
+  return out;
+}
+
+}  // namespace mlo

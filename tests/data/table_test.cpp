@@ -1,0 +1,96 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/data/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/data/design.hpp"
+
+namespace mlo {
+namespace {
+
+const Text colours{.levels = {"red", "green"}, .codes = {1, 0, Text::missing, 1}};
+
+TEST(Column, IsEasyToMakeFromNumbers) {
+  Table table;
+  table.columns.push_back({"x", std::vector<double>(3, 1.5)});
+  table.columns.push_back({"y", {1, 2, 3}});
+  table.columns.push_back({"empty", {}});
+  EXPECT_EQ(table.columns[0].numbers(), (Numbers{1.5, 1.5, 1.5}));
+  EXPECT_EQ(table.columns[1].numbers(), (Numbers{1, 2, 3}));
+  EXPECT_EQ(table.columns[1].size(), 3U);
+  EXPECT_FALSE(table.columns[1].is_text());
+  EXPECT_FALSE(table.columns[2].is_text());
+  EXPECT_EQ(table.columns[2].size(), 0U);
+}
+
+TEST(Column, GivesBackTheTextItWasMadeOf) {
+  const Column column{"colour", colours};
+  ASSERT_TRUE(column.is_text());
+  EXPECT_EQ(column.name, "colour");
+  EXPECT_EQ(column.size(), 4U);
+  std::vector<std::string> words;
+  for (const std::uint32_t code : column.text().codes)
+    words.push_back(code == Text::missing ? "NA" : column.text().levels[code]);
+  EXPECT_EQ(words, (std::vector<std::string>{"green", "red", "NA", "green"}));
+}
+
+TEST(Column, RefusesToBeReadAsTheOtherType) {
+  EXPECT_THROW(static_cast<void>(Column("colour", colours).numbers()), std::bad_variant_access);
+  EXPECT_THROW(static_cast<void>(Column("x", {1}).text()), std::bad_variant_access);
+}
+
+TEST(Source, SaysTheLineOfAFileAndTheNumberOfARowInMemory) {
+  Source source{.name = "data.csv", .unit = Source::Unit::line};
+  EXPECT_EQ(source.place(0), "data.csv:2");
+  EXPECT_EQ(source.place(15), "data.csv:17");
+  source.shift(3, 2);
+  source.shift(3, 1);
+  source.shift(5, 10);
+  EXPECT_EQ(source.place(2), "data.csv:4");
+  EXPECT_EQ(source.place(3), "data.csv:8");
+  EXPECT_EQ(source.place(4), "data.csv:9");
+  EXPECT_EQ(source.place(5), "data.csv:20");
+  EXPECT_EQ((Source{.name = "simulated data"}).place(4), "simulated data, row 5");
+}
+
+TEST(Source, OfADesignCountsTheRowsThatWereDropped) {
+  Table table;
+  table.source.name = "simulated data";
+  table.rows = 5;
+  table.columns = {{"y", {1, 2, 3, 4, 5}}, {"x", {std::nan(""), 1, 4, std::nan(""), 2}}};
+  const std::vector<std::string> header = {"y", "x"};
+  const Design design = build_design(parse_formula("y ~ x", header), table, {});
+  EXPECT_EQ(design.place(0), "simulated data, row 2");
+  EXPECT_EQ(design.place(1), "simulated data, row 3");
+  EXPECT_EQ(design.place(2), "simulated data, row 5");
+  EXPECT_EQ(design.source.name, "simulated data");
+}
+
+TEST(DesignMessage, NamesATextColumnThatTheFormulaUses) {
+  Table table;
+  table.source = {.name = "shop.csv", .unit = Source::Unit::line};
+  table.rows = 4;
+  table.columns = {{"y", {1, 2, 3, 5}}, {"x", {1, 2, 2, 1}}, {"colour", colours}};
+  const std::vector<std::string> header = {"y", "x", "colour"};
+  EXPECT_EQ(build_design(parse_formula("y ~ x", header), table, {}).rows, 4U);
+  for (const std::string formula :
+       {"y ~ x + colour", "y ~ x:colour", "colour ~ x", "y ~ x + offset(colour)"}) {
+    try {
+      static_cast<void>(build_design(parse_formula(formula, header), table, {}));
+      ADD_FAILURE() << formula;
+    } catch (const DataError& error) {
+      EXPECT_STREQ(
+          error.what(),
+          "shop.csv: column \"colour\" holds text (\"red\"); text columns cannot be used in a formula yet");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mlo
