@@ -72,8 +72,8 @@ class Json {
   static constexpr std::size_t deepest = 256;
   // Throws JsonError. Of members with one name the last counts.
   [[nodiscard]] static Json parse(std::string_view text);
-  // On one line, or indented by `indent` spaces per level. Bytes that are not UTF-8 become U+FFFD: a name or a
-  // message may come from a file in any encoding, and must not make writing fail.
+  // On one line, or indented by `indent` spaces per level. Bytes that are not UTF-8 become U+FFFD: a name or
+  // a message may come from a file in any encoding, and must not make writing fail.
   [[nodiscard]] std::string dump(int indent = -1) const;
 
   [[nodiscard]] bool is_null() const noexcept;
