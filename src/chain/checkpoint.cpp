@@ -12,7 +12,7 @@
 namespace mlo {
 namespace {
 
-constexpr std::string_view magic = "mlo-checkpoint-3";
+constexpr std::string_view magic = "mlo-checkpoint-4";
 
 class Writer {
  public:
@@ -73,6 +73,7 @@ void transfer(Archive& archive, Record& record) {
   archive(record.draws);
   archive(record.log_posteriors);
   auto& account = record.account;
+  archive(account.counted);
   archive(account.steps);
   archive(account.accepted);
   archive(account.not_finite);

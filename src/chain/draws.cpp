@@ -10,7 +10,7 @@ void ChainAccount::sample_rows(std::uint64_t rows) {
     rows_sample.resize(capacity / 2);
     rows_stride *= 2;
   }
-  if (steps % rows_stride == 0) rows_sample.push_back(rows);
+  if (counted % rows_stride == 0) rows_sample.push_back(rows);
 }
 
 std::vector<double> ChainDraws::parameter(std::size_t j) const {

@@ -147,6 +147,17 @@ void add_warnings(RunSummary& s) {
         fmt::format("{} proposals had no finite density and were rejected.", s.method.not_finite));
 }
 
+// "3.2 steps per draw", where a kernel has chosen them; "" where there is one.
+std::string repeats_note(const std::vector<ChainRecord>& chains) {
+  double steps = 0, counted = 0;
+  for (const ChainRecord& chain : chains) {
+    steps += static_cast<double>(chain.account.steps);
+    counted += static_cast<double>(chain.account.counted);
+  }
+  if (steps <= counted) return {};
+  return fmt::format("{:.3g} steps per draw, by the acceptance in warm-up", steps / counted);
+}
+
 FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded, Samples samples) {
   FitResult result;
   result.names = loaded.model->names();
@@ -168,6 +179,7 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   s.notes = std::move(loaded.notes);
   s.notes.insert(s.notes.end(), samples.notes.begin(), samples.notes.end());
   if (plan.chain.thin > 1) s.notes.push_back(fmt::format("{} steps per draw (`thin`)", plan.chain.thin));
+  if (const std::string note = repeats_note(samples.chains); !note.empty()) s.notes.push_back(note);
   s.notes.push_back(fmt::format("seed {}", plan.chain.seed));
   if (loaded.data.dropped > 0)
     s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped",
@@ -196,7 +208,6 @@ FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) 
   FitOptions kept = directory.options();
   FitOptions asked = given;
   if (!asked.seed) asked.seed = kept.seed;
-  if (!asked.thin) asked.thin = kept.thin;
   if (!asked.data.empty() && options_to_json(asked) != options_to_json(kept))
     throw UsageError(fmt::format(
         "`resume`: these are not the options of the run in {}; leave them out, as all of them are in its "
@@ -220,7 +231,6 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   const std::vector<std::string> wanted = formula.columns();
   Loaded loaded = load(options, formula, reader.read(wanted, show));
   const Plan plan = resolve(options, {.rows = loaded.model->rows(), .dim = loaded.model->dim()});
-  options.thin = static_cast<std::int64_t>(plan.chain.thin);  // what was resolved is what is recorded
   const double read_seconds = timer.seconds();
 
   Keeping keeping;

@@ -303,7 +303,8 @@ std::vector<Option> run_options() {
       {.name = "thin",
        .group = Group::run,
        .field = &FitOptions::thin,
-       .help = "Steps per draw that is kept. Default: 1; with full and exact 20,000 / rows, from 1 to 10",
+       .help =
+           "Steps per draw that is kept. Default: 1; with full and exact by what a step costs and how often steps are accepted in warm-up",
        .rule = between(1, billion),
        .of_method = true},
       {.name = "seed",

@@ -307,13 +307,6 @@ void check(const FitOptions& options) {
                     family->name));
 }
 
-std::int64_t usual_thin(const MethodOptions& options, std::size_t rows) {
-  const Role role = named_method(options.method).role;
-  if (role != Role::automatic && role != Role::full && role != Role::exact) return 1;
-  constexpr std::size_t many = 20'000, most = 10;
-  return static_cast<std::int64_t>(std::clamp<std::size_t>(many / std::max<std::size_t>(rows, 1), 1, most));
-}
-
 bool settle(MethodOptions& options) {
   if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency());
   if (options.seed) return false;
@@ -335,7 +328,8 @@ Plan resolve(const MethodOptions& options, const DataFacts& facts) {
                 .chains = static_cast<std::size_t>(o.chains),
                 .warmup = static_cast<std::size_t>(o.warmup),
                 .draws = static_cast<std::size_t>(o.draws),
-                .thin = static_cast<std::size_t>(o.thin.value_or(usual_thin(o, facts.rows)))};
+                .thin = static_cast<std::size_t>(o.thin.value_or(1))};
+  plan.choose_steps = !o.thin;
   plan.threads = static_cast<std::size_t>(o.threads);
   plan.start_at_mode = o.start == "mode";
   plan.audit = o.audit;

@@ -5,11 +5,16 @@
 #include <limits>
 #include <memory>
 
+#include "method/audit.hpp"
 #include "method/sampler.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/exact.hpp"
 #include "mlo/kernel/full.hpp"
+#include "mlo/kernel/line_slices.hpp"
+#include "mlo/kernel/repeated.hpp"
+#include "mlo/model/glm.hpp"
+#include "mlo/model/lines.hpp"
 #include "mlo/model/sufficient.hpp"
 #include "mlo/subsample/expansion.hpp"
 
@@ -38,16 +43,73 @@ constexpr double affordable_seconds = 300;
 
 using SharedExpansion = std::shared_ptr<const Expansion>;
 
-SharedExpansion expansion_of(Sampler& s, const CurvedRows& curved) {
-  auto out = std::make_shared<const Expansion>(
-      expand(curved, s.pool(), s.mode(), {.order = s.plan().exact.order, .steps = s.steps()}));
-  s.out().passes += out->passes;
+using Lines = std::vector<AwkwardLine>;
+
+// Steps per draw: stated, or chosen after warm-up.
+RepeatOptions repeats(const Sampler& s, const StepCost& cost, bool independent) {
+  const double row =
+      StepCost{cost.dim, 1, cost.all_rows}.nanoseconds() - StepCost{cost.dim, 0, cost.all_rows}.nanoseconds();
+  return {.fixed = s.plan().choose_steps ? 0U : 1U,
+          .independent = independent,
+          .draws = s.plan().chain.draws,
+          .step_nanoseconds = 100 + StepCost{cost.dim, 0, cost.all_rows}.nanoseconds(),
+          .row_nanoseconds = row};
+}
+
+// "\"a\", \"b\" and 3 more"
+std::string listed(const Sampler& s, const Lines& lines) {
+  constexpr std::size_t most = 3;
+  std::string out;
+  for (std::size_t k = 0; k < std::min(most, lines.size()); ++k)
+    out += fmt::format("{}\"{}\"", k == 0 ? "" : ", ", s.model().names()[lines[k].column]);
+  if (lines.size() > most) out += fmt::format(" and {} more", lines.size() - most);
   return out;
 }
 
-void run_with(Sampler& s, const SharedExpansion& expansion) {
+// What exact keeps apart: lines of few rows, beside other coefficients and most of the rows.
+Lines apart_of(Sampler& s) {
+  const Glm* const glm = s.model().glm();
+  if (glm == nullptr) return {};
+  AwkwardLimits limits;
+  limits.all_rows = std::min(limits.all_rows, glm->rows() / 4);
+  Lines lines = awkward_lines(*glm, s.mode(), limits);
+  if (lines.size() >= glm->columns()) lines.clear();
+  return lines;
+}
+
+struct Expanded {
+  std::shared_ptr<const Expansion> expansion;
+  Lines apart;
+  // Read per step, those that are always read included.
+  [[nodiscard]] double rows() const {
+    return expansion->expected_rows() + static_cast<double>(expansion->apart.rows.size());
+  }
+};
+
+Expanded expanded(Sampler& s, const CurvedRows& curved) {
+  Lines apart = apart_of(s);
+  const auto derivatives = [&](Rows rows) {
+    Derivatives d(s.model().dim());
+    s.model().add_derivatives(params(s.mode().evaluated_at), rows, d);
+    return d;
+  };
+  auto out = std::make_shared<const Expansion>(expand(
+      curved, s.pool(), s.mode(),
+      {.order = s.plan().exact.order, .steps = s.steps(), .apart = apart, .derivatives = derivatives}));
+  s.out().passes += out->passes;
+  return {std::move(out), std::move(apart)};
+}
+
+LineSlices slices_of(const Glm& model, const Lines& lines) {
+  auto out = std::make_shared<std::vector<SliceLine>>();
+  for (const AwkwardLine& line : lines) out->push_back(slice_line(line));
+  return {model, std::move(out)};
+}
+
+void run_with(Sampler& s, const Expanded& found) {
+  const SharedExpansion& expansion = found.expansion;
   s.note(fmt::format("control variates of order {}; {:.2g} rows per step expected", expansion->order,
-                     expansion->expected_rows()));
+                     found.rows()));
   const ExactPlan& plan = s.plan().exact;
   ExactOptions options;
   options.proposal.kind = plan.random_walk ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
@@ -56,53 +118,66 @@ void run_with(Sampler& s, const SharedExpansion& expansion) {
   options.audit_share = plan.audit_share;
   s.note(plan.random_walk ? "proposal: random-walk, shaped like the Laplace fit"
                           : "proposal: laplace (pCN around the Laplace fit), with some random walks");
-  s.run([&](ThreadPool& pool) { return ExactKernel(s.model(), expansion, options, pool); });
+  if (!found.apart.empty()) {
+    options.slices = slices_of(*s.model().glm(), found.apart);
+    s.note(
+        fmt::format("slices along {}, whose posterior is far from normal: the {} rows concerned are read "
+                    "at every step",
+                    listed(s, found.apart), grouped(expansion->apart.rows.size())));
+  }
+  const RepeatOptions repeat =
+      repeats(s, {expansion->rows.dim(), 0, false}, !plan.random_walk && plan.step == 0);
+  s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
+}
+
+// Where full needs slices: along lines of few rows where the posterior is far from normal; along all
+// coefficients and the principal axes where there are no more rows than coefficients, so that the prior
+// decides about most directions.
+struct SlicesOfFull {
+  std::optional<LineSlices> slices;
+  std::string note;
+};
+
+SlicesOfFull slices_of_full(const Sampler& s) {
+  const Glm* const glm = s.model().glm();
+  if (glm == nullptr) return {};
+  AwkwardLimits limits;
+  limits.few_rows = 200;
+  const bool wide = glm->columns() >= glm->rows();
+  if (wide) {
+    limits.few_rows = glm->rows();
+    limits.all_rows = std::numeric_limits<std::size_t>::max();
+    limits.remainder = -1;
+  }
+  const Lines lines = awkward_lines(*glm, s.mode(), limits);
+  auto out = std::make_shared<std::vector<SliceLine>>();
+  for (const AwkwardLine& line : lines) out->push_back(slice_line(line));
+  std::string note;
+  if (wide) {
+    for (SliceLine& line : principal_lines(*glm, s.mode())) out->push_back(std::move(line));
+    note =
+        "slices along every coefficient and every principal axis: there are no more rows than coefficients";
+  } else if (!lines.empty()) {
+    note = fmt::format("slices along {}, whose posterior is far from normal", listed(s, lines));
+  }
+  if (out->empty()) return {};
+  return {LineSlices(*glm, std::move(out)), std::move(note)};
+}
+
+bool draws_independently(const ProposalPlan& plan) {
+  return plan.kind == ProposalPlan::Kind::mixed ||
+         (plan.kind == ProposalPlan::Kind::laplace && plan.scale == 1);
 }
 
 void run_from_sums(Sampler& s) {
   const Summarised summarised(s.model(), s.summed());
   const AnyProposal proposal = s.proposal_of(s.plan().proposal);
-  s.run([&](ThreadPool& pool) { return FullKernel(summarised, proposal, pool); });
-}
-
-// The draws against a short chain on all rows with random numbers of its own.
-void compare_with_full(Sampler& s) {
-  const ChainOptions chain{
-      .seed = ~s.plan().chain.seed, .chains = 1, .warmup = 100, .draws = 1000, .thin = 1};
-  RunControl control(1, s.watcher().interrupt);
-  std::vector<ChainRecord> full;
-  run_chains(
-      s.model(), s.plan().threads, chain, full, control, {},
-      [&](ThreadPool& pool) {
-        return FullKernel(s.model(), AnyProposal(LaplaceProposal(s.laplace(), {})), pool);
-      },
-      [&](std::size_t) { return s.laplace().mode; });
-  AuditReport& audit = s.out().audit;
-  const std::vector<ChainRecord>& records = s.records();
-  std::size_t draws = records[0].size();
-  for (const ChainRecord& record : records) draws = std::min(draws, record.size());
-  audit.full_draws = full[0].size();
-  audit.sd_ratio_low = std::numeric_limits<double>::infinity();
-  if (draws < 10 || full[0].size() < 10) return;  // interrupted
-  const auto found = summarise(s.model().names(), records), reference = summarise(s.model().names(), full);
-  for (std::size_t j = 0; j < s.model().dim(); ++j) {
-    const ParameterSummary &a = found[j], &b = reference[j];
-    audit.sd_ratio_low = std::min(audit.sd_ratio_low, a.sd / b.sd);
-    audit.sd_ratio_high = std::max(audit.sd_ratio_high, a.sd / b.sd);
-    audit.worst_z = std::max(audit.worst_z, std::abs(a.mean - b.mean) / std::hypot(a.mcse_mean, b.mcse_mean));
-  }
-}
-
-// Of `exact`, after its run.
-void audit(Sampler& s) {
-  AuditReport& report = s.out().audit;
-  report.done = true;
-  for (const ChainRecord& record : s.records()) {
-    report.steps += record.account.audited;
-    report.worst_error = std::max(report.worst_error, record.account.audit_error);
-  }
-  if (s.watcher().phase) s.watcher().phase("auditing against all rows", 0);
-  compare_with_full(s);
+  const RepeatOptions repeat = {.fixed = s.plan().choose_steps ? 0U : 1U,
+                                .independent = draws_independently(s.plan().proposal),
+                                .draws = s.plan().chain.draws,
+                                .step_nanoseconds = StepCost{s.model().dim(), 0, false}.nanoseconds(),
+                                .row_nanoseconds = 0};
+  s.run([&](ThreadPool& pool) { return Repeated(FullKernel(summarised, proposal, pool), repeat); });
 }
 
 void choose(Sampler& s, Role role, const std::string& why) {
@@ -114,7 +189,12 @@ void choose(Sampler& s, Role role, const std::string& why) {
 
 void run_full(Sampler& s) {
   const AnyProposal proposal = s.proposal_of(s.plan().proposal);
-  s.run([&](ThreadPool& pool) { return FullKernel(s.model(), proposal, pool); });
+  const SlicesOfFull extra = slices_of_full(s);
+  if (!extra.note.empty()) s.note(extra.note);
+  const RepeatOptions repeat = repeats(s, {s.model().dim(), 0, true}, draws_independently(s.plan().proposal));
+  s.run([&](ThreadPool& pool) {
+    return Repeated(FullKernel(s.model(), proposal, pool, extra.slices), repeat);
+  });
   if (s.plan().audit) s.note("audit: every step reads all rows, so there is nothing to compare");
 }
 
@@ -122,11 +202,11 @@ void run_exact(Sampler& s) {
   if (s.summed()) {
     run_from_sums(s);
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {
-    run_with(s, expansion_of(s, *curved));
+    run_with(s, expanded(s, *curved));
   } else {
     s.refuse("bounds on what one row can say");
   }
-  if (s.plan().audit) audit(s);
+  if (s.plan().audit) audit(s, slices_of_full(s).slices);
 }
 
 void run_automatic(Sampler& s) {
@@ -136,18 +216,18 @@ void run_automatic(Sampler& s) {
   if (s.summed()) {
     choose(s, Role::exact, "a gaussian likelihood is a function of a few sums; no row is read");
     run_from_sums(s);
-    if (s.plan().audit) audit(s);
+    if (s.plan().audit) audit(s, slices_of_full(s).slices);
     return;
   }
   if (const std::optional<CurvedRows> curved = model.curved()) {
-    const SharedExpansion expansion = expansion_of(s, *curved);
-    const double rows = expansion->expected_rows();
+    const Expanded found = expanded(s, *curved);
+    const double rows = found.rows();
     if (StepCost{model.dim(), rows, false}.nanoseconds() < pass.nanoseconds()) {
       choose(s, Role::exact,
              fmt::format("the exact posterior from about {:.2g} rows per step (of {})", rows,
                          grouped(model.rows())));
-      run_with(s, expansion);
-      if (s.plan().audit) audit(s);
+      run_with(s, found);
+      if (s.plan().audit) audit(s, slices_of_full(s).slices);
     } else {
       choose(
           s, Role::full,

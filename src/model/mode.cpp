@@ -215,6 +215,12 @@ std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count) {
 }
 
 Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mode* warm_start) {
+  if (problem.rows < problem.columns && problem.flat_direction_possible)
+    throw ModelError(fmt::format(
+        "only {} row{} for {} coefficients: the data cannot tell them apart, and not all of them have a "
+        "proper prior (a maximum-likelihood fit has none); give them priors (`prior normal(0, 2.5)`) and use "
+        "`method full` or `weights-at map`",
+        problem.rows, problem.rows == 1 ? "" : "s", problem.columns));
   Mode mode;
   VectorXd start;
   int subset_iterations = 0;
@@ -248,7 +254,8 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
       if (direction.size() > 0 && direction.norm() > 0 && problem.recedes(params(direction)))
         throw_separation(problem, direction.head(static_cast<Index>(problem.columns)));
   };
-  bool rank_known = false;
+  // With no more rows than coefficients it is the prior that tells these apart.
+  bool rank_known = problem.rows <= problem.columns && !problem.flat_direction_possible;
   const auto check = [&](const Search& s) {
     // Rank can be judged where no curvature is negative: for generalised linear models, everywhere.
     if (!rank_known && all.likelihood.information.diagonal().minCoeff() >= 0) {

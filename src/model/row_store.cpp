@@ -90,9 +90,14 @@ Eigen::VectorXd RowStore::predictors(std::size_t first, std::size_t count,
   return eta;
 }
 
-RowStore::Matrix RowStore::whitened(std::size_t first, std::size_t count,
-                                    const Eigen::MatrixXd& upper) const {
-  return dense(design_, first, count) * upper.triangularView<Eigen::Upper>();
+RowStore::Matrix RowStore::whitened(std::size_t first, std::size_t count, const Eigen::MatrixXd& upper,
+                                    std::span<const std::size_t> columns) const {
+  if (columns.empty()) return dense(design_, first, count) * upper.triangularView<Eigen::Upper>();
+  Matrix some(static_cast<Eigen::Index>(count), upper.rows());
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      some(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)) = design_.row(first + k)[columns[j]];
+  return some * upper.triangularView<Eigen::Upper>();
 }
 
 Eigen::VectorXd RowStore::white_lengths(std::size_t first, std::size_t count,

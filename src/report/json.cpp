@@ -49,13 +49,15 @@ std::string as_json(const RunSummary& s) {
     noise["sd_ratio"][s.parameters[j].name] = s.noise.sd_ratio[j];
   }
   noise["words"] = s.noise.words;
-  if (s.audit.done)
-    json["audit"] = {{"steps", s.audit.steps},
-                     {"worst_error", s.audit.worst_error},
-                     {"full_draws", s.audit.full_draws},
-                     {"sd_ratio_low", s.audit.sd_ratio_low},
-                     {"sd_ratio_high", s.audit.sd_ratio_high},
-                     {"worst_z", s.audit.worst_z}};
+  if (s.audit.done) {
+    Json& audit = json["audit"] = {{"steps", s.audit.steps},
+                                   {"worst_error", s.audit.worst_error},
+                                   {"full_draws", s.audit.full_draws},
+                                   {"agrees", s.audit.warning.empty()},
+                                   {"warning", s.audit.warning}};
+    for (const AuditReport::Parameter& p : s.audit.parameters)
+      audit["parameters"][p.name] = {{"z", p.z}, {"sd_ratio", p.sd_ratio}, {"spread_z", p.spread_z}};
+  }
   json["data"] = {{"rows", s.data.rows}, {"used", s.data.used}, {"dropped", s.data.dropped}};
   json["seconds"] = {{"read", s.seconds.read},
                      {"mode", s.seconds.mode},
@@ -98,13 +100,18 @@ RunSummary summary_from_json(const std::string& text, const std::string& file) {
     s.method.not_finite = method.get<std::uint64_t>("not_finite");
     if (json.contains("audit")) {
       const Json& audit = json.at("audit");
-      s.audit = {true,
-                 audit.get<std::uint64_t>("steps"),
-                 audit.number("worst_error"),
-                 audit.get<std::uint64_t>("full_draws"),
-                 audit.number("sd_ratio_low"),
-                 audit.number("sd_ratio_high"),
-                 audit.number("worst_z")};
+      s.audit = {.done = true,
+                 .steps = audit.get<std::uint64_t>("steps"),
+                 .worst_error = audit.number("worst_error"),
+                 .full_draws = audit.get<std::uint64_t>("full_draws"),
+                 .parameters = {},
+                 .warning = audit.get<std::string>("warning")};
+      if (audit.contains("parameters"))
+        for (const ParameterSummary& p : s.parameters) {
+          const Json& one = audit.at("parameters").at(p.name);
+          s.audit.parameters.push_back(
+              {p.name, one.number("z"), one.number("sd_ratio"), one.number("spread_z")});
+        }
     }
     const Json& data = json.at("data");
     s.data = {data.get<std::uint64_t>("rows"), data.get<std::uint64_t>("used"),

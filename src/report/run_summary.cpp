@@ -29,6 +29,20 @@ std::string short_number(double value) {
   return fmt::format("{:#.2g}", value);
 }
 
+// What was compared with all rows, and how each parameter came out.
+std::string audit_text(const RunSummary& s) {
+  std::string out =
+      fmt::format("\naudit: {} steps compared with all rows, {} bound violations, largest error {:.1g};",
+                  s.audit.steps, s.method.bound_violations, s.audit.worst_error);
+  out += fmt::format(" against {} draws on all rows: sd ratio {:.3f} to {:.3f}, means within {:.1f} errors\n",
+                     s.audit.full_draws, s.audit.sd_ratio_low(), s.audit.sd_ratio_high(), s.audit.worst_z());
+  std::vector<std::vector<std::string>> rows{{"audited", "mean: z", "sd ratio", "q95 - q5: z"}};
+  for (const AuditReport::Parameter& p : s.audit.parameters)
+    rows.push_back({p.name, fmt::format("{:.1f}", p.z), fmt::format("{:.3f}", p.sd_ratio),
+                    fmt::format("{:.1f}", p.spread_z)});
+  return out + text_table(rows);
+}
+
 }  // namespace
 
 std::string promise_name(Promise promise) {
@@ -77,12 +91,7 @@ std::string as_table(const RunSummary& s) {
                      grouped(s.data.used));
   if (noisy)
     out += fmt::format(", median {:.6g}, noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
-  if (s.audit.done) {
-    out += fmt::format("\naudit: {} steps compared with all rows, {} bound violations, largest error {:.1g};",
-                       s.audit.steps, s.method.bound_violations, s.audit.worst_error);
-    out += fmt::format(" against {} draws on all rows: sd ratio {:.3f} to {:.3f}, means within {:.1f} errors",
-                       s.audit.full_draws, s.audit.sd_ratio_low, s.audit.sd_ratio_high, s.audit.worst_z);
-  }
+  if (s.audit.done) out += audit_text(s);
   out += fmt::format(
       "\n{} chain{} x {} draw{}; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} pass{}), sample {:.2f}\n",
       s.chains, s.chains == 1 ? "" : "s", s.draws, s.draws == 1 ? "" : "s", s.seconds.total, s.seconds.read,

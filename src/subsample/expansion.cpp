@@ -129,15 +129,19 @@ struct RowBlock {
 // Fills in the records of rows first..first+count-1 but for their bounds, and for both orders the bounds in
 // the innermost shell.
 BoundSums expand_block(const CurvedRows& model, const Eigen::VectorXd& centre,
-                       const Eigen::MatrixXd& unwhiten, std::span<const Shell> shells, double bound_factor,
-                       std::size_t first, std::size_t count, WhiteRows& rows,
+                       const Eigen::MatrixXd& unwhiten, const Apart& apart, std::span<const Shell> shells,
+                       double bound_factor, std::size_t first, std::size_t count, WhiteRows& rows,
                        std::array<std::vector<double>, orders>& bounds) {
   BoundSums sums;
   RowBlock block(count);
-  const RowStore::Matrix white = model.rows->whitened(first, count, unwhiten);
+  const RowStore::Matrix white = model.rows->whitened(first, count, unwhiten, apart.others);
   const Eigen::VectorXd eta = model.rows->predictors(first, count, centre);
   model.rows->responses(Rows::range(first, count), block.y);
   model.curve->shapes({eta.data(), count}, block.y, block.shapes);
+  // A row of scale 0 has no remainder and is never drawn.
+  for (auto row = std::lower_bound(apart.rows.begin(), apart.rows.end(), first);
+       row != apart.rows.end() && *row < first + count; ++row)
+    block.shapes[*row - first].scale = 0;
   for (std::size_t k = 0; k < count; ++k) {
     const RowShape& shape = block.shapes[k];
     float* record = rows.record(first + k);
@@ -170,7 +174,7 @@ BoundSums expand_block(const CurvedRows& model, const Eigen::VectorXd& centre,
       bounds[o][first + k] = std::nextafter(static_cast<float>(size), std::numeric_limits<float>::infinity());
       sums.total[o] += bounds[o][first + k];
       for (std::size_t s = 1; s < shell_count; ++s)
-        if (block.suprema[s][k] > 0)
+        if (scale > 0 && block.suprema[s][k] > 0)
           sums.factor[o][s] = std::max(sums.factor[o][s], block.suprema[s][k] / inner);
     }
   }
@@ -192,11 +196,72 @@ CubicForm cubic_form(const CurvedRows& model, const WhiteRows& rows, ThreadPool&
 
 }  // namespace
 
+namespace {
+
+Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim) {
+  Apart out;
+  if (lines.empty()) return out;
+  std::vector<bool> free(dim, true);
+  for (const AwkwardLine& line : lines) {
+    out.columns.push_back(line.column);
+    out.intercepts.push_back(line.intercept);
+    free[line.column] = false;
+  }
+  for (std::size_t j = 0; j < dim; ++j)
+    if (free[j]) out.others.push_back(j);
+  out.rows = rows_of(lines);
+  return out;
+}
+
+// What v is a function of: the coefficients that are not apart, and the intercept as the other rows see it.
+Eigen::VectorXd others_of(const Apart& apart, const Eigen::VectorXd& theta) {
+  if (apart.empty()) return theta;
+  Eigen::VectorXd out = theta(apart.others);
+  for (std::size_t k = 0; k < apart.columns.size(); ++k)
+    out[0] -= apart.intercepts[k] * theta[static_cast<Eigen::Index>(apart.columns[k])];
+  return out;
+}
+
+// The sums of the rows that are left.
+Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const ExpansionOptions& options) {
+  if (apart.empty()) return mode.likelihood;
+  Derivatives all = mode.likelihood;
+  const Derivatives theirs = options.derivatives(Rows(apart.rows));
+  all.gradient -= theirs.gradient;
+  all.information -= theirs.information;
+  Derivatives out(apart.others.size());
+  out.gradient = all.gradient(apart.others);
+  out.information = all.information(apart.others, apart.others);
+  return out;
+}
+
+}  // namespace
+
+void Expansion::place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const noexcept {
+  if (apart.empty()) {
+    to_theta(v, theta.data());
+    return;
+  }
+  to_theta(v, room.data());
+  for (std::size_t j = 0; j < apart.others.size(); ++j)
+    theta[static_cast<Eigen::Index>(apart.others[j])] = room[static_cast<Eigen::Index>(j)];
+  for (std::size_t k = 0; k < apart.columns.size(); ++k)
+    theta[0] += apart.intercepts[k] * theta[static_cast<Eigen::Index>(apart.columns[k])];
+}
+
+Eigen::VectorXd Expansion::white(const Eigen::VectorXd& theta) const {
+  return whiten * (others_of(apart, theta) - others_of(apart, centre));
+}
+
 Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
                  const ExpansionOptions& options) {
-  const std::size_t n = model.rows->size(), p = model.rows->dim();
+  Apart apart = keep_apart(options.apart, model.rows->dim());
+  const std::size_t n = model.rows->size(), p = apart.empty() ? model.rows->dim() : apart.others.size();
   const auto dim = static_cast<Eigen::Index>(p);
-  const Eigen::MatrixXd upper = Eigen::LLT<Eigen::MatrixXd>(mode.information).matrixU();
+  const Eigen::MatrixXd upper =
+      Eigen::LLT<Eigen::MatrixXd>(
+          apart.empty() ? mode.information : Eigen::MatrixXd(mode.information(apart.others, apart.others)))
+          .matrixU();
   const Eigen::MatrixXd unwhiten =
       upper.triangularView<Eigen::Upper>().solve(Eigen::MatrixXd::Identity(dim, dim));
   const double root = std::sqrt(static_cast<double>(p));
@@ -208,8 +273,8 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
                                                  std::vector<double>(n)};  // floats, exactly
   const BoundSums sums =
       block_sum(pool, n, rows_per_block, BoundSums{}, [&](std::size_t first, std::size_t count) {
-        return expand_block(model, mode.evaluated_at, unwhiten, shells, options.bound_factor, first, count,
-                            rows, bounds);
+        return expand_block(model, mode.evaluated_at, unwhiten, apart, shells, options.bound_factor, first,
+                            count, rows, bounds);
       });
 
   const int order = options.order != 0
@@ -222,14 +287,16 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
   AliasTable table(bounds[o]);
   CubicForm cubic = order == 3 ? cubic_form(model, rows, pool) : CubicForm();
   const auto lower = upper.transpose().triangularView<Eigen::Lower>();
-  const Eigen::MatrixXd half = lower.solve(mode.likelihood.information);
+  const Derivatives likelihood = likelihood_of_others(mode, apart, options);
+  const Eigen::MatrixXd half = lower.solve(likelihood.information);
   return {.curve = model.curve,
           .order = order,
           .centre = mode.evaluated_at,
+          .apart = std::move(apart),
           .whiten = upper,
           .unwhiten = unwhiten,
-          .to_theta = Unwhitening(mode.evaluated_at, unwhiten),
-          .gradient = lower.solve(mode.likelihood.gradient),
+          .to_theta = Unwhitening(others_of(apart, mode.evaluated_at), unwhiten),
+          .gradient = lower.solve(likelihood.gradient),
           .information = lower.solve(half.transpose()),
           .rows = std::move(rows),
           .cubic = std::move(cubic),

@@ -25,6 +25,7 @@ enum class Purpose : std::uint64_t {
   shards = 7,
   blocks = 8,
   audit = 9,
+  slices = 10,
 };
 
 struct StreamId {

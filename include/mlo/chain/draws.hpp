@@ -14,12 +14,13 @@ namespace mlo {
 
 // What the method did, over the steps after warm-up.
 struct ChainAccount {
+  std::uint64_t counted = 0;  // calls of count()
   std::uint64_t steps = 0;
   std::uint64_t accepted = 0;
   std::uint64_t not_finite = 0;
   std::uint64_t rows_read = 0;
   double noise_sd_sum = 0;
-  std::uint64_t bound_violations = 0;
+  std::uint64_t bound_violations = 0;  // warm-up's too
   std::uint64_t audited = 0;
   double audit_error = 0;  // the largest
 
@@ -28,10 +29,12 @@ struct ChainAccount {
   std::uint64_t rows_stride = 1;  // a power of 2
 
   void count(const StepInfo& info) {
-    if ((steps & (rows_stride - 1)) == 0) sample_rows(info.rows_read);
-    ++steps;
-    accepted += info.accepted ? 1 : 0;
-    not_finite += info.finite ? 0 : 1;
+    if ((counted & (rows_stride - 1)) == 0) sample_rows(info.rows_read / info.steps);
+    ++counted;
+    steps += info.steps;
+    const bool one = info.steps == 1;
+    accepted += one ? (info.accepted ? 1 : 0) : info.accepted_steps;
+    not_finite += one ? (info.finite ? 0 : 1) : info.not_finite_steps;
     rows_read += info.rows_read;
     if (info.finite) noise_sd_sum += info.noise_sd;
     bound_violations += info.bound_violations;

@@ -82,11 +82,15 @@ class ChainOf final : public AnyChain {
       ++record.iteration;
       // Plain stores: only this thread writes them, and a step may take less time than a locked addition.
       progress.steps.store(record.iteration, std::memory_order_relaxed);
-      accepted_ += info.accepted ? 1 : 0;
-      progress.accepted.store(accepted_, std::memory_order_relaxed);
+      accepted_ += info.steps == 1
+                       ? (info.accepted ? 1.0 : 0.0)
+                       : static_cast<double>(info.accepted_steps) / static_cast<double>(info.steps);
+      progress.accepted.store(static_cast<std::uint64_t>(accepted_), std::memory_order_relaxed);
       if (record.iteration > warmup) {
         record.account.count(info);
         if ((record.iteration - warmup) % c_.options->thin == 0) (*c_.emit)(record);
+      } else {
+        record.account.bound_violations += info.bound_violations;
       }
       // The clock is read only now and then: a step may take less time than reading it.
       if (record.iteration % 64 == 0 || info.rows_read > 10'000) {
@@ -111,7 +115,7 @@ class ChainOf final : public AnyChain {
 
   K kernel_;
   ChainContext c_;
-  std::uint64_t accepted_ = 0;
+  double accepted_ = 0;
   Clock::time_point last_save_ = Clock::now();
 };
 

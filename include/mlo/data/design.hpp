@@ -58,7 +58,7 @@ struct DesignOptions {
 // Takes the table by value and frees its columns as soon as the rows are made. Interactions are scaled as
 // products. Throws DataError (a text column, missing cells with Missing::error, all rows missing, a term that
 // is not finite, with its place, more than 2^32 - 1 rows), ModelError (a constant column beside an intercept,
-// a column of zeros, two equal columns, fewer rows than columns).
+// a column of zeros, two equal columns among fewer than there are rows).
 [[nodiscard]] Design build_design(const Formula& formula, Table table, const DesignOptions& options);
 
 }  // namespace mlo

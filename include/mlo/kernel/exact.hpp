@@ -5,16 +5,19 @@
 //   stage 2: a Poisson number of rows, drawn in proportion to their bounds, decides about the remainders.
 // Both stages satisfy detailed balance, so their product does. Where the bounds promise no gain, or do not
 // hold (far out), a step reads all rows instead; the switch is symmetric in the two points.
+// Coefficients that are kept apart (Expansion::apart) are moved by slices, between the other steps.
 #pragma once
 
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/line_slices.hpp"
 #include "mlo/kernel/remainder_test.hpp"
 #include "mlo/kernel/white_proposal.hpp"
 #include "mlo/subsample/expansion.hpp"
@@ -25,13 +28,14 @@ namespace mlo {
 struct ExactOptions {
   WhiteProposal::Options proposal = {};
   Thinning thinning = Thinning::balanced;
-  double audit_share = 0;  // share of the steps that are compared with all rows
+  double audit_share = 0;                 // share of the steps that are compared with all rows
+  std::optional<LineSlices> slices = {};  // along the lines that are apart
 };
 
 // What the kernel asks of a model besides its expansion. Law: quadratic_prior() says that log_prior is a
 // polynomial of degree 2 at most, whose derivatives add_prior_derivatives() then has exactly.
 template <class M>
-concept ExactModel = Model<M> && requires(const M& m, Params theta, Derivatives& d) {
+concept ExactModel = SummableModel<M> && requires(const M& m, Params theta, Derivatives& d) {
   { m.quadratic_prior() } -> std::same_as<bool>;
   { m.add_prior_derivatives(theta, d) } -> std::same_as<void>;
 };
@@ -51,12 +55,13 @@ class ExactKernel {
         remainders_(expansion_, options.thinning, std::move(source)),
         options_(options),
         pool_(&pool),
-        proposal_(model.dim(), with_cost(options.proposal)),
-        quadratic_prior_(model.quadratic_prior()),
-        here_(model.dim(), expansion_->rows.stride()),
-        there_(model.dim(), expansion_->rows.stride()),
-        theta_(model.dim()) {
-    if (!quadratic_prior_) return;
+        proposal_(expansion_->rows.dim(), with_cost(options.proposal)),
+        simple_(model.quadratic_prior() && expansion_->apart.empty()),
+        here_(expansion_->rows.dim(), expansion_->rows.stride()),
+        there_(expansion_->rows.dim(), expansion_->rows.stride()),
+        theta_(model.dim()),
+        room_(model.dim()) {
+    if (!simple_) return;
     // The posterior's gradient at the centre in white coordinates, where its information L L' becomes the
     // identity.
     Derivatives prior(model.dim());
@@ -65,14 +70,12 @@ class ExactKernel {
   }
 
   StepInfo step(ChainState& state, const StepId& id) {
-    if (!placed_) {
-      place(state);
-      placed_ = true;
-    }
+    if (!placed_) place(state);
     StepInfo info;
     Stream stream = id.stream(Purpose::proposal);
     const bool walk = proposal_.propose(stream, id.iteration, here_.v, there_.v);
     const double tilt = evaluate(there_);
+    info.rows_read = expansion_->apart.rows.size();
     info.log_ratio = tilt - here_.tilt;
     if (walk) info.log_ratio += 0.5 * (here_.square - there_.square);
     info.finite = !std::isnan(info.log_ratio) && tilt > -std::numeric_limits<double>::infinity();
@@ -92,6 +95,7 @@ class ExactKernel {
     }
     log_likelihood_ = std::numeric_limits<double>::quiet_NaN();
     proposal_.learn(info.accepted, info.rows_read);
+    if (options_.slices) slice(state, id, info);
     return info;
   }
 
@@ -103,8 +107,7 @@ class ExactKernel {
   void load(std::span<const double> in) {
     proposal_.load(in);
     std::copy(in.begin(), in.end(), here_.v.begin());
-    here_.tilt = evaluate(here_);
-    placed_ = true;
+    loaded_ = true;
   }
   [[nodiscard]] const WhiteProposal& proposal() const noexcept { return proposal_; }
 
@@ -116,24 +119,37 @@ class ExactKernel {
   };
 
   WhiteProposal::Options with_cost(WhiteProposal::Options options) const {
-    const auto p = static_cast<double>(model_->dim());
+    const auto p = static_cast<double>(expansion_->rows.dim());
     options.step_cost = 2 + 0.3 * p + (expansion_->order == 3 ? p * p * p / 3000 : 0);
     return options;
   }
 
+  // The first step knows the state.
   void place(ChainState& state) {
-    const Eigen::VectorXd v = expansion_->whiten * (state.theta - expansion_->centre);
-    std::copy(v.data(), v.data() + v.size(), here_.v.begin());
-    here_.tilt = evaluate(here_);
-    unwhiten(here_.v, state.theta);
+    placed_ = true;
+    if (!loaded_) {
+      const Eigen::VectorXd v = expansion_->white(state.theta);
+      std::copy(v.data(), v.data() + v.size(), here_.v.begin());
+    }
+    theta_ = state.theta;
+    evaluate(here_);
+    if (!loaded_) unwhiten(here_.v, state.theta);
   }
 
-  // Fills in the members of a Point that are derived from v.
+  // The coefficients that are apart. v stays where it is.
+  void slice(ChainState& state, const StepId& id, StepInfo& info) {
+    Stream stream = id.stream(Purpose::slices);
+    state.log_likelihood += options_.slices->sweep(stream, state.theta, info);
+    theta_ = state.theta;
+    evaluate(here_);
+  }
+
+  // Fills in the members of a Point that are derived from v; theta_ has the coefficients that are apart.
   double evaluate(Point& point) {
     point.derive();
     const std::size_t p = point.v.size();
     double tilt = 0;
-    if (quadratic_prior_) {
+    if (simple_) {
       for (std::size_t j = 0; j < p; ++j)
         tilt += posterior_gradient_[static_cast<Eigen::Index>(j)] * point.v[j];
     } else {
@@ -141,24 +157,26 @@ class ExactKernel {
       unwhiten(point.v, theta_);
       tilt = model_->log_prior(params(theta_)) + expansion_->gradient.dot(v) -
              0.5 * v.dot(expansion_->information * v) + 0.5 * point.square;
+      if (!expansion_->apart.empty())
+        tilt += model_->log_likelihood(params(theta_), Rows(expansion_->apart.rows));
     }
     if (expansion_->order == 3) tilt += expansion_->cubic(point.padded.data());
     return point.tilt = tilt;
   }
 
-  // theta = centre + L^-T v.
-  void unwhiten(const std::vector<double>& v, Eigen::VectorXd& theta) const noexcept {
-    expansion_->to_theta(v.data(), theta.data());
+  // theta = centre + L^-T v; what is apart stays.
+  void unwhiten(const std::vector<double>& v, Eigen::VectorXd& theta) noexcept {
+    expansion_->place(v.data(), theta, room_);
   }
 
   void all_rows(const ChainState& state, Stream& stream, bool walk, StepInfo& info) {
     unwhiten(there_.v, theta_);
     log_likelihood_ = log_likelihood(*model_, *pool_, params(theta_));
     double here = state.log_likelihood;
-    info.rows_read = model_->rows();
+    info.rows_read += model_->rows();
     if (std::isnan(here)) {
       here = log_likelihood(*model_, *pool_, params(state.theta));
-      info.rows_read *= 2;
+      info.rows_read += model_->rows();
     }
     const double log_q = walk ? 0 : 0.5 * (there_.square - here_.square);
     info.log_ratio = log_likelihood_ - here + model_->log_prior(params(theta_)) -
@@ -176,7 +194,7 @@ class ExactKernel {
   // Every row's bound, and the sum of polynomial and remainders against the model's own log-likelihood.
   void audit(StepInfo& info) {
     const auto sums = remainders_.over_all_rows(*pool_, here_, there_);
-    Eigen::VectorXd from(static_cast<Eigen::Index>(model_->dim())), to(from.size());
+    Eigen::VectorXd from = theta_, to = theta_;
     unwhiten(here_.v, from);
     unwhiten(there_.v, to);
     const double direct = log_likelihood(*model_, *pool_, params(to)) + model_->log_prior(params(to)) -
@@ -193,11 +211,11 @@ class ExactKernel {
   ExactOptions options_;
   ThreadPool* pool_;
   WhiteProposal proposal_;
-  bool quadratic_prior_;
-  bool placed_ = false;
+  bool simple_;  // the prior is a quadratic function of v, and nothing is apart
+  bool placed_ = false, loaded_ = false;
   Eigen::VectorXd posterior_gradient_;
   Point here_, there_;
-  Eigen::VectorXd theta_;
+  Eigen::VectorXd theta_, room_;
   double log_likelihood_ = std::numeric_limits<double>::quiet_NaN();  // at there_, if this step knows it
 };
 

@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/kernel/kernel.hpp"
+#include "mlo/kernel/line_slices.hpp"
 #include "mlo/kernel/move.hpp"
 #include "mlo/kernel/proposal.hpp"
 #include "mlo/model/mode.hpp"
@@ -47,8 +49,9 @@ template <SummedModel M, Proposal P>
 class FullKernel {
  public:
   [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::exact; }
-  FullKernel(const M& model, P proposal, ThreadPool& pool)
-      : model_(&model), move_(std::move(proposal), model.dim()), pool_(&pool) {}
+  // `slices`, if there are any, follow every step.
+  FullKernel(const M& model, P proposal, ThreadPool& pool, std::optional<LineSlices> slices = {})
+      : model_(&model), move_(std::move(proposal), model.dim()), pool_(&pool), slices_(std::move(slices)) {}
 
   StepInfo step(ChainState& state, const StepId& id) {
     if (std::isnan(state.log_likelihood))
@@ -68,6 +71,10 @@ class FullKernel {
       }
     }
     move_.adapt(state);
+    if (slices_) {
+      Stream stream = id.stream(Purpose::slices);
+      state.log_likelihood += slices_->sweep(stream, state.theta, info);
+    }
     return info;
   }
 
@@ -79,6 +86,7 @@ class FullKernel {
   const M* model_;
   Move<P> move_;
   ThreadPool* pool_;
+  std::optional<LineSlices> slices_;
 };
 
 }  // namespace mlo

@@ -2,6 +2,7 @@
 // What a step of a chain says of itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace mlo {
@@ -20,6 +21,21 @@ struct StepInfo {
   std::uint64_t bound_violations = 0;
   bool audited = false;    // the step's ingredients were compared with all rows
   double audit_error = 0;  // and differed by this much, in the log ratio
+
+  // Several steps may count as one: then this is of all of them, the log ratio of the last.
+  std::uint64_t steps = 1, accepted_steps = 0, not_finite_steps = 0;
+  void add(const StepInfo& one) noexcept {
+    accepted = accepted || one.accepted;
+    finite = one.finite;
+    rows_read += one.rows_read;
+    log_ratio = one.log_ratio;
+    noise_sd = one.noise_sd;
+    bound_violations += one.bound_violations;
+    audited = audited || one.audited;
+    audit_error = std::max(audit_error, one.audit_error);
+    accepted_steps += one.accepted ? 1 : 0;
+    not_finite_steps += one.finite ? 0 : 1;
+  }
 };
 
 }  // namespace mlo

@@ -62,6 +62,7 @@ struct Plan {
   std::size_t threads = 1;
   bool start_at_mode = false;
   bool audit = false;
+  bool choose_steps = false;  // of full and exact: steps per draw by what warm-up finds (`thin` was not given)
   ProposalPlan proposal;    // of full, block, and exact from sums
   ExactPlan exact;          // of exact
   SubsamplePlan subsample;  // of methods with parts; for auto: of difference, which it may fall back on
@@ -81,9 +82,5 @@ void check(const FitOptions& options);
 
 // Draws a seed unless there is one, counts the machine's threads; returns whether it drew a seed.
 bool settle(MethodOptions& options);
-
-// Steps per draw where nobody says: 1, but up to 10 for the methods that leave the posterior as it is, where
-// the rows are so few that more steps cost nothing that anybody notices. The same on every machine.
-[[nodiscard]] std::int64_t usual_thin(const MethodOptions& options, std::size_t rows);
 
 }  // namespace mlo

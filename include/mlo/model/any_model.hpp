@@ -18,6 +18,8 @@
 
 namespace mlo {
 
+class Glm;
+
 class AnyModel {
  public:
   AnyModel() = default;
@@ -58,6 +60,8 @@ class AnyModel {
   [[nodiscard]] virtual bool has_remainders() const = 0;
   virtual void log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
                                          std::span<double> out) const = 0;
+  // The generalised linear model that this is. Null: it is another kind of model.
+  [[nodiscard]] virtual const Glm* glm() const = 0;
   // Null, or empty: the model has none.
   [[nodiscard]] virtual std::optional<CurvedRows> curved() const = 0;
   [[nodiscard]] virtual SummedLikelihood summed(const Mode& mode) const = 0;
@@ -158,6 +162,10 @@ class ModelOf final : public AnyModel {
                                  [[maybe_unused]] Params to, [[maybe_unused]] std::span<const RowId> ids,
                                  [[maybe_unused]] std::span<double> out) const override {
     if constexpr (ExpandableModel<M>) model_->log_likelihood_remainders(centre, from, to, ids, out);
+  }
+  [[nodiscard]] const Glm* glm() const override {
+    if constexpr (std::same_as<M, Glm>) return model_.get();
+    return nullptr;
   }
   [[nodiscard]] std::optional<CurvedRows> curved() const override {
     if constexpr (requires { model_->curved(); }) return model_->curved();

@@ -78,19 +78,18 @@ template <TwiceDifferentiable M>
 }
 
 template <TwiceDifferentiable M>
-[[nodiscard]] Mode find_mode(const M& model, ThreadPool& pool, const ModeOptions& options = {},
-                             const Mode* warm_start = nullptr) {
+[[nodiscard]] ModeProblem mode_problem(const M& model, ThreadPool& pool, const ModeOptions& options = {}) {
   ModeProblem problem;
   problem.rows = model.rows();
-  problem.start = [&] { return model.start(); };
-  problem.likelihood = [&](Params theta, Rows rows) { return sum_derivatives(model, pool, theta, rows); };
+  problem.start = [&model] { return model.start(); };
+  problem.likelihood = [&model, &pool](Params theta, Rows rows) { return sum_derivatives(model, pool, theta, rows); };
   problem.flat_direction_possible = true;
   if (options.of == ModeOf::posterior) {
-    problem.add_prior = [&](Params theta, Derivatives& d) { model.add_prior_derivatives(theta, d); };
+    problem.add_prior = [&model](Params theta, Derivatives& d) { model.add_prior_derivatives(theta, d); };
     if constexpr (requires { model.proper_prior(); }) problem.flat_direction_possible = !model.proper_prior();
   }
   if constexpr (requires(Params d, Rows r) { model.recedes(d, r); }) {
-    problem.recedes = [&](Params direction) {
+    problem.recedes = [&model, &pool](Params direction) {
       std::vector<char> ok((model.rows() + rows_per_block - 1) / rows_per_block);
       pool.run(ok.size(), [&](std::size_t b) {
         const std::size_t first = b * rows_per_block;
@@ -102,11 +101,17 @@ template <TwiceDifferentiable M>
   problem.columns = model.dim();
   if constexpr (requires { model.columns(); }) problem.columns = model.columns();
   if constexpr (requires(Params t, const Derivatives& d) { model.degenerate(t, d, true); })
-    problem.degenerate = [&](Params theta, const Derivatives& at) {
-      return model.degenerate(theta, at, options.of == ModeOf::posterior);
+    problem.degenerate = [&model, of = options.of](Params theta, const Derivatives& at) {
+      return model.degenerate(theta, at, of == ModeOf::posterior);
     };
   if constexpr (requires { model.names(); }) problem.names = model.names();
-  return find_mode(problem, options, warm_start);
+  return problem;
+}
+
+template <TwiceDifferentiable M>
+[[nodiscard]] Mode find_mode(const M& model, ThreadPool& pool, const ModeOptions& options = {},
+                             const Mode* warm_start = nullptr) {
+  return find_mode(mode_problem(model, pool, options), options, warm_start);
 }
 
 }  // namespace mlo

@@ -57,10 +57,12 @@ class RowStore {
   void scaled_rows(Rows rows, std::span<const double> u, Eigen::MatrixXd& out, std::size_t first) const;
 
   // Rows first..first+count-1 by matrix products, for passes over all rows: x_k' theta with the offset, the
-  // whitened rows x_k' U for an upper triangular U, and the lengths |L^-1 x_k| for a lower triangular L.
+  // whitened rows x_k' U for an upper triangular U, and the lengths |L^-1 x_k| for a lower triangular L. Of
+  // some columns only, if there are `columns`: ascending, one per row of U.
   [[nodiscard]] Eigen::VectorXd predictors(std::size_t first, std::size_t count,
                                            const Eigen::VectorXd& theta) const;
-  [[nodiscard]] Matrix whitened(std::size_t first, std::size_t count, const Eigen::MatrixXd& upper) const;
+  [[nodiscard]] Matrix whitened(std::size_t first, std::size_t count, const Eigen::MatrixXd& upper,
+                                std::span<const std::size_t> columns = {}) const;
   [[nodiscard]] Eigen::VectorXd white_lengths(std::size_t first, std::size_t count,
                                               const Eigen::MatrixXd& lower) const;
 

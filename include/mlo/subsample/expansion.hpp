@@ -8,16 +8,24 @@
 //   |d_i(w_i'v') - d_i(w_i'v)| <= c_i * factor * M(v, v'),   M by pair_bound(),
 // for |v|, |v'| within a shell's radius. c_i = sup |f_i^(order+1)| |w_i|^(order+1), the supremum taken over
 // the innermost shell; a wider shell has a factor that covers the increase of every row.
+//
+// Coefficients of awkward lines (mlo/model/lines.hpp) may be kept apart: then v has the other coefficients
+// alone, and the rows of those lines are left out of all sums. Every step reads them as they are. For the
+// rows that are left a line's coefficient is the same as a shift of the intercept, so v moves with
+// intercept + sum of shift * coefficient instead of the intercept itself.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/model/curve.hpp"
+#include "mlo/model/lines.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/subsample/alias_table.hpp"
 #include "mlo/subsample/white_rows.hpp"
@@ -50,13 +58,23 @@ struct Shell {
   double radius, factor;
 };
 
+// What is kept apart; all empty: nothing is.
+struct Apart {
+  std::vector<std::size_t> columns;  // of the lines, in the order of their shifts,
+  std::vector<double> intercepts;    // theta[0] moves by intercepts[k] where theta[columns[k]] moves by 1
+  std::vector<std::size_t> others;   // the columns that v has, ascending
+  std::vector<RowId> rows;           // of the lines, ascending
+  [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
+};
+
 struct Expansion {
   const RowCurve* curve;  // the model's, which outlives this
   int order;
   Eigen::VectorXd centre;
+  Apart apart;
   Eigen::MatrixXd whiten;       // L'
   Eigen::MatrixXd unwhiten;     // L^-T: theta = centre + unwhiten v
-  Unwhitening to_theta;         // the same, in a form made for speed
+  Unwhitening to_theta;         // the same, in a form made for speed; see place() where lines are apart
   Eigen::VectorXd gradient;     // g
   Eigen::MatrixXd information;  // A
   WhiteRows rows;
@@ -69,12 +87,19 @@ struct Expansion {
   [[nodiscard]] double expected_rows() const noexcept {
     return total_bound * expected_pair_bound(order, rows.dim());
   }
+  // theta at v, where the coefficients that are apart are already in place.
+  void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const noexcept;
+  // v of theta.
+  [[nodiscard]] Eigen::VectorXd white(const Eigen::VectorXd& theta) const;
 };
 
 struct ExpansionOptions {
   int order = 0;            // 2 or 3; 0: whichever makes the whole run cheaper
   double steps = 1e4;       // the number of steps in the run
   double bound_factor = 1;  // for tests: below 1 breaks the bound on purpose, above 1 loosens it
+  std::span<const AwkwardLine> apart = {};
+  std::function<Derivatives(Rows)> derivatives =
+      {};  // of the model at the centre; only where lines are apart
 };
 
 // Which order costs less, set-up included: a row read costs about 45 ns, a product of the cubic form 0.1 ns

@@ -1,0 +1,56 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Lines in parameter space along which the terms of few rows change: the coefficient of a rare level moves
+// the rows of that level alone. Where such a coefficient's posterior is far from normal (a level with one
+// success, or none), its rows can all be read at every step.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "mlo/model/mode.hpp"
+#include "mlo/model/model.hpp"
+
+namespace mlo {
+
+class Glm;
+class RowStore;
+
+// theta[column] moves by s and theta[0] by s * intercept, so that rows with the column's most common value
+// stay where they are. Working columns are centred, so that value need not be 0.
+struct Line {
+  std::size_t column = 0;
+  double intercept = 0;
+  std::vector<RowId> rows;     // those that move, ascending,
+  std::vector<double> slopes;  // by s * slopes
+};
+
+// The columns whose lines move at most `most_rows` rows; every column, if there are no more than `few_rows`
+// in all.
+[[nodiscard]] std::vector<Line> lines_of_few_rows(const RowStore& rows, std::size_t most_rows,
+                                                  std::size_t few_rows = 0);
+
+// A line along which the posterior is far from its Laplace fit.
+struct AwkwardLine : Line {
+  std::vector<double> y;  // of the rows
+  double centre = 0;      // theta[column] at the mode
+  double sd = 1;          // along the line, by the Laplace fit
+  double remainder = 0;   // how far the log posterior is from the fit, 2.5 sd from the mode
+};
+
+struct AwkwardLimits {
+  std::size_t line_rows = 2000;  // of one line
+  std::size_t all_rows = 4000;   // of all lines together
+  std::size_t few_rows = 0;      // of the data, up to which every column has a line
+  // What counts as far: the posterior of a level with k successes has a remainder of about 2.6 / sqrt(k).
+  double remainder = 0.25;
+};
+
+// The most awkward first, as far as the limits allow.
+[[nodiscard]] std::vector<AwkwardLine> awkward_lines(const Glm& model, const Mode& mode,
+                                                     const AwkwardLimits& limits = {});
+
+// The rows of all lines, each once, ascending.
+[[nodiscard]] std::vector<RowId> rows_of(std::span<const AwkwardLine> lines);
+
+}  // namespace mlo

@@ -1,0 +1,128 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/model/lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "mlo/model/glm.hpp"
+
+namespace mlo {
+namespace {
+
+// A column on trial: its line, as long as few rows differ from the common value.
+struct Candidate {
+  Line line;
+  double common;
+};
+
+// The value that most rows of a column have, judged by some rows; nothing if it is not nearly all of them.
+std::optional<double> common_value(const Design& design, std::size_t column) {
+  constexpr std::size_t looks = 64, enough = 56;
+  std::vector<double> seen;
+  for (const RowId i : stratified_subset(design.rows, std::min(looks, design.rows)))
+    seen.push_back(design.row(i)[column]);
+  std::sort(seen.begin(), seen.end());
+  const double middle = seen[seen.size() / 2];
+  const auto [first, last] = std::equal_range(seen.begin(), seen.end(), middle);
+  if (static_cast<std::size_t>(last - first) * looks < enough * seen.size()) return std::nullopt;
+  return middle;
+}
+
+std::vector<Candidate> candidates(const Design& design, std::size_t few_rows) {
+  std::vector<Candidate> out;
+  for (std::size_t j = 0; j < design.dim; ++j) {
+    const bool constant = design.intercept && j == 0;
+    std::optional<double> common;
+    if (!constant) common = common_value(design, j);
+    // A common value other than 0 needs an intercept that gives way.
+    if (common && *common != 0 && !design.intercept) common.reset();
+    if (!common && design.rows <= few_rows) common = 0;
+    if (common) out.push_back({{.column = j, .intercept = 0 - *common, .rows = {}, .slopes = {}}, *common});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Line> lines_of_few_rows(const RowStore& rows, std::size_t most_rows, std::size_t few_rows) {
+  const Design& design = rows.design();
+  std::vector<Candidate> left = candidates(design, few_rows);
+  for (std::size_t i = 0; i < design.rows && !left.empty(); ++i) {
+    const double* const x = design.row(i);
+    bool full = false;
+    for (Candidate& c : left) {
+      if (x[c.line.column] == c.common) continue;
+      c.line.rows.push_back(static_cast<RowId>(i));
+      c.line.slopes.push_back(x[c.line.column] - c.common);
+      full = full || c.line.rows.size() > most_rows;
+    }
+    if (full) std::erase_if(left, [&](const Candidate& c) { return c.line.rows.size() > most_rows; });
+  }
+  std::vector<Line> out;
+  for (Candidate& c : left) out.push_back(std::move(c.line));
+  return out;
+}
+
+namespace {
+
+// The log posterior along a line, less its value at the mode.
+class Along {
+ public:
+  Along(const Glm& model, const Eigen::VectorXd& theta, const Line& line)
+      : model_(&model), theta_(theta), line_(&line), base_(at(0)) {}
+  double operator()(double s) { return at(s) - base_; }
+
+ private:
+  double at(double s) {
+    Eigen::VectorXd moved = theta_;
+    moved[static_cast<Eigen::Index>(line_->column)] += s;
+    moved[0] += s * line_->intercept;
+    return model_->log_prior(params(moved)) + model_->log_likelihood(params(moved), Rows(line_->rows));
+  }
+  const Glm* model_;
+  const Eigen::VectorXd& theta_;
+  const Line* line_;
+  double base_;
+};
+
+}  // namespace
+
+std::vector<AwkwardLine> awkward_lines(const Glm& model, const Mode& mode, const AwkwardLimits& limits) {
+  std::vector<AwkwardLine> all;
+  for (Line& line : lines_of_few_rows(model.store(), limits.line_rows, limits.few_rows)) {
+    const auto j = static_cast<Eigen::Index>(line.column);
+    const double c = line.intercept;
+    const double information =
+        mode.information(j, j) + (c == 0 ? 0 : c * (2 * mode.information(0, j) + c * mode.information(0, 0)));
+    if (!(information > 0)) continue;
+    const double sd = 1 / std::sqrt(information), far = 2.5 * sd;
+    Along along(model, mode.theta, line);
+    const double fit = -0.5 * 2.5 * 2.5;
+    const double remainder = std::max(std::abs(along(far) - fit), std::abs(along(-far) - fit));
+    if (!(remainder > limits.remainder)) continue;
+    AwkwardLine awkward{{std::move(line)}, {}, mode.theta[j], sd, remainder};
+    awkward.y.resize(awkward.rows.size());
+    model.store().responses(Rows(awkward.rows), awkward.y);
+    all.push_back(std::move(awkward));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const AwkwardLine& a, const AwkwardLine& b) { return a.remainder > b.remainder; });
+  std::size_t rows = 0;
+  std::erase_if(all, [&](const AwkwardLine& line) {
+    if (rows + line.rows.size() > limits.all_rows) return true;
+    rows += line.rows.size();
+    return false;
+  });
+  return all;
+}
+
+std::vector<RowId> rows_of(std::span<const AwkwardLine> lines) {
+  std::vector<RowId> out;
+  for (const AwkwardLine& line : lines) out.insert(out.end(), line.rows.begin(), line.rows.end());
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace mlo
