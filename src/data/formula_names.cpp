@@ -14,7 +14,6 @@ bool is_letter(char c) {
   // Bytes above 0x7F belong to a UTF-8 character, which we take for a letter.
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::array<std::string_view, 16> reserved = {"if",   "else",  "repeat", "while", "function", "for",
                                                        "next", "break", "TRUE",   "FALSE", "NULL",     "Inf",

@@ -47,6 +47,7 @@ struct Function {
 // Names as R writes them: in backquotes unless they are letters, digits, dots and _ and not a word of the
 // language.
 [[nodiscard]] bool is_name_start(char c);
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] bool is_name_part(char c);
 [[nodiscard]] std::string quoted_if_needed(const std::string& name);
 // "no column "Elevaton" in the data; did you mean "Elevation"?"

@@ -16,7 +16,6 @@ namespace {
 // stack.
 constexpr std::size_t max_tokens = 10'000;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }  // UTF-8
 

@@ -35,7 +35,7 @@ constexpr std::array<Word<RowWeights>, 4> weights_words{{{"uniform", RowWeights:
                                                          {"remainder", RowWeights::remainder}}};
 constexpr std::array<Word<EstimatorKind>, 2> estimator_words{
     {{"plain", EstimatorKind::plain}, {"control-variates", EstimatorKind::control_variates}}};
-constexpr std::array<Word<ProposalPlan::Kind>, 3> proposal_words{
+constexpr std::array<Word<ProposalPlan::Kind>, 3> proposal_kinds{
     {{"laplace", ProposalPlan::Kind::laplace},
      {"random-walk", ProposalPlan::Kind::random_walk},
      {"adaptive", ProposalPlan::Kind::adaptive}}};
@@ -61,7 +61,7 @@ std::optional<Composition> composition(const MethodOptions& o, const MethodSpec&
 // What the options say, or what suits the method. Where the noise of an estimate grows with the step, as it
 // does without control variates, steps are to be small: a random walk.
 ProposalPlan::Kind proposal_kind(const MethodOptions& o, const std::optional<Composition>& parts) {
-  if (o.proposal) return value_of(proposal_words, *o.proposal);
+  if (o.proposal) return value_of(proposal_kinds, *o.proposal);
   return parts && parts->estimator == EstimatorKind::plain ? ProposalPlan::Kind::random_walk
                                                            : ProposalPlan::Kind::laplace;
 }

@@ -288,6 +288,7 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
   CubicForm cubic = order == 3 ? cubic_form(model, rows, pool) : CubicForm();
   const auto lower = upper.transpose().triangularView<Eigen::Lower>();
   const Derivatives likelihood = likelihood_of_others(mode, apart, options);
+  const Unwhitening to_theta(others_of(apart, mode.evaluated_at), unwhiten);
   const Eigen::MatrixXd half = lower.solve(likelihood.information);
   return {.curve = model.curve,
           .order = order,
@@ -295,7 +296,7 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
           .apart = std::move(apart),
           .whiten = upper,
           .unwhiten = unwhiten,
-          .to_theta = Unwhitening(others_of(apart, mode.evaluated_at), unwhiten),
+          .to_theta = to_theta,
           .gradient = lower.solve(likelihood.gradient),
           .information = lower.solve(half.transpose()),
           .rows = std::move(rows),
