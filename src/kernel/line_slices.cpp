@@ -45,13 +45,12 @@ std::vector<SliceLine> principal_lines(const Glm& model, const Mode& mode) {
     line.y.resize(n);
     model.store().products(Coefficients(params(u), q), Rows::range(0, n), line.slopes);
     model.store().responses(Rows::range(0, n), line.y);
-    if (p > q) line.second = u[static_cast<Eigen::Index>(q)];
     out.push_back(std::move(line));
   }
   return out;
 }
 
-LineSlices::LineSlices(const Glm& model, Lines lines)
+LineSlices::LineSlices(const Glm& model, SliceLines lines)
     : model_(&model), lines_(std::move(lines)), moved_(static_cast<Eigen::Index>(model.dim())) {
   std::size_t most = 0;
   for (const SliceLine& line : *lines_) most = std::max(most, line.rows.size());
@@ -65,12 +64,14 @@ double LineSlices::sweep(Stream& stream, Eigen::VectorXd& theta, StepInfo& info)
   return change;
 }
 
-// Of the rows that move, whose predictors at theta are in eta_, and of the prior, at theta + s direction.
+// At theta + s direction. eta_ has the predictors at theta of the rows that move; moved_ differs from theta
+// along the line alone.
 LineSlices::Change LineSlices::at(const SliceLine& line, const Eigen::VectorXd& theta, double s,
                                   StepInfo& info) {
-  moved_ = theta;
-  for (std::size_t k = 0; k < line.columns.size(); ++k)
-    moved_[static_cast<Eigen::Index>(line.columns[k])] += s * line.direction[k];
+  for (std::size_t k = 0; k < line.columns.size(); ++k) {
+    const auto j = static_cast<Eigen::Index>(line.columns[k]);
+    moved_[j] = theta[j] + s * line.direction[k];
+  }
   const std::size_t n = line.rows.size();
   for (std::size_t i = 0; i < n; ++i) moved_eta_[i] = eta_[i] + s * line.slopes[i];
   const double log_second =
@@ -81,7 +82,7 @@ LineSlices::Change LineSlices::at(const SliceLine& line, const Eigen::VectorXd& 
     out.log_likelihood += model_->family().sum(
         {{moved_eta_.data() + first, count}, {line.y.data() + first, count}, log_second});
   }
-  out.log_prior = model_->log_prior(params(moved_));
+  out.log_prior = model_->log_prior_of(line.columns, params(moved_));
   info.rows_read += n;
   return out;
 }
@@ -90,6 +91,7 @@ LineSlices::Change LineSlices::at(const SliceLine& line, const Eigen::VectorXd& 
 // takes a few steps of fixed width wherever the slice is. The log density of z has log cosh(z) more.
 double LineSlices::slice(Stream& stream, const SliceLine& line, Eigen::VectorXd& theta, StepInfo& info) {
   model_->store().predictors(Coefficients(params(theta), model_->columns()), Rows(line.rows), eta_);
+  moved_ = theta;
   double position = -line.centre;
   for (std::size_t k = 0; k < line.columns.size(); ++k)
     position += line.dual[k] * theta[static_cast<Eigen::Index>(line.columns[k])];

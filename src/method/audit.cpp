@@ -3,24 +3,23 @@
 
 #include <algorithm>
 
+#include "method/full_parts.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/full.hpp"
-#include "mlo/kernel/mixed_proposal.hpp"
 
 namespace mlo {
 namespace {
 
 // Several overdispersed chains on all rows, with the proposals that `full` would use and random numbers of
 // their own.
-void compare_with_full(Sampler& s, const std::optional<LineSlices>& slices) {
+void compare_with_full(Sampler& s) {
   const ChainOptions chain{.seed = ~s.plan().chain.seed, .chains = 4, .warmup = 200, .draws = 400, .thin = 1};
   RunControl control(chain.chains, s.watcher().interrupt);
   std::vector<ChainRecord> full;
+  const FullParts parts = full_parts(s, {.kind = ProposalPlan::Kind::mixed});
   run_chains(
       s.model(), s.plan().threads, chain, full, control, {},
-      [&](ThreadPool& pool) {
-        return FullKernel(s.model(), AnyProposal(MixedProposal(s.laplace())), pool, slices);
-      },
+      [&](ThreadPool& pool) { return FullKernel(s.model(), parts.proposal, pool, parts.slices); },
       [&](std::size_t c) { return overdispersed_start(s.model(), s.laplace(), chain.seed, c); });
   const auto shortest = [](const std::vector<ChainRecord>& records) {
     std::size_t draws = records[0].size();
@@ -36,7 +35,7 @@ void compare_with_full(Sampler& s, const std::optional<LineSlices>& slices) {
 
 }  // namespace
 
-void audit(Sampler& s, const std::optional<LineSlices>& slices) {
+void audit(Sampler& s) {
   AuditReport& report = s.out().audit;
   report.done = true;
   for (const ChainRecord& record : s.records()) {
@@ -44,7 +43,7 @@ void audit(Sampler& s, const std::optional<LineSlices>& slices) {
     report.worst_error = std::max(report.worst_error, record.account.audit_error);
   }
   if (s.watcher().phase) s.watcher().phase("auditing against all rows", 0);
-  compare_with_full(s, slices);
+  compare_with_full(s);
 }
 
 }  // namespace mlo

@@ -1,12 +1,14 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// exact, full, and auto, which chooses between them.
+// exact, and auto, which chooses between exact, full and an approximation.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 
 #include "method/audit.hpp"
+#include "method/full_parts.hpp"
 #include "method/sampler.hpp"
+#include "method/step_cost.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/exact.hpp"
@@ -21,61 +23,14 @@
 namespace mlo {
 
 void run_composed(Sampler& sampler, const SubsamplePlan& plan);
+void run_full(Sampler& sampler);
 
 namespace {
 
-// What a step costs, roughly: `auto` chooses by it. Not by a clock, or the same options would not give the
-// same draws.
-struct StepCost {
-  std::size_t dim;
-  double rows;    // read per step
-  bool all_rows;  // in order, or at random
-  [[nodiscard]] double nanoseconds() const noexcept {
-    const auto p = static_cast<double>(dim);
-    // Measured on the benchmarks: a row in a pass, a row read at random, and a step's own work.
-    constexpr double random_row = 45;
-    const double pass_row = 3 + 0.6 * p;
-    return all_rows ? pass_row * rows : 60 + 20 * p + random_row * rows;
-  }
-};
 // `auto` reads all rows rather than approximate, up to here.
 constexpr double affordable_seconds = 300;
 
 using SharedExpansion = std::shared_ptr<const Expansion>;
-
-using Lines = std::vector<AwkwardLine>;
-
-// Steps per draw: stated, or chosen after warm-up.
-RepeatOptions repeats(const Sampler& s, const StepCost& cost, bool independent) {
-  const double row =
-      StepCost{cost.dim, 1, cost.all_rows}.nanoseconds() - StepCost{cost.dim, 0, cost.all_rows}.nanoseconds();
-  return {.fixed = s.plan().choose_steps ? 0U : 1U,
-          .independent = independent,
-          .draws = s.plan().chain.draws,
-          .step_nanoseconds = 100 + StepCost{cost.dim, 0, cost.all_rows}.nanoseconds(),
-          .row_nanoseconds = row};
-}
-
-// "\"a\", \"b\" and 3 more"
-std::string listed(const Sampler& s, const Lines& lines) {
-  constexpr std::size_t most = 3;
-  std::string out;
-  for (std::size_t k = 0; k < std::min(most, lines.size()); ++k)
-    out += fmt::format("{}\"{}\"", k == 0 ? "" : ", ", s.model().names()[lines[k].column]);
-  if (lines.size() > most) out += fmt::format(" and {} more", lines.size() - most);
-  return out;
-}
-
-// What exact keeps apart: lines of few rows, beside other coefficients and most of the rows.
-Lines apart_of(Sampler& s) {
-  const Glm* const glm = s.model().glm();
-  if (glm == nullptr) return {};
-  AwkwardLimits limits;
-  limits.all_rows = std::min(limits.all_rows, glm->rows() / 4);
-  Lines lines = awkward_lines(*glm, s.mode(), limits);
-  if (lines.size() >= glm->columns()) lines.clear();
-  return lines;
-}
 
 struct Expanded {
   std::shared_ptr<const Expansion> expansion;
@@ -100,12 +55,6 @@ Expanded expanded(Sampler& s, const CurvedRows& curved) {
   return {std::move(out), std::move(apart)};
 }
 
-LineSlices slices_of(const Glm& model, const Lines& lines) {
-  auto out = std::make_shared<std::vector<SliceLine>>();
-  for (const AwkwardLine& line : lines) out->push_back(slice_line(line));
-  return {model, std::move(out)};
-}
-
 void run_with(Sampler& s, const Expanded& found) {
   const SharedExpansion& expansion = found.expansion;
   s.note(fmt::format("control variates of order {}; {:.2g} rows per step expected", expansion->order,
@@ -123,60 +72,18 @@ void run_with(Sampler& s, const Expanded& found) {
     s.note(
         fmt::format("slices along {}, whose posterior is far from normal: the {} rows concerned are read "
                     "at every step",
-                    listed(s, found.apart), grouped(expansion->apart.rows.size())));
+                    listed(s.model(), found.apart), grouped(expansion->apart.rows.size())));
   }
   const RepeatOptions repeat =
-      repeats(s, {expansion->rows.dim(), 0, false}, !plan.random_walk && plan.step == 0);
+      repeats(s.plan(), {expansion->rows.dim(), 0, false}, !plan.random_walk && plan.step == 0);
   s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
-}
-
-// Where full needs slices: along lines of few rows where the posterior is far from normal; along all
-// coefficients and the principal axes where there are no more rows than coefficients, so that the prior
-// decides about most directions.
-struct SlicesOfFull {
-  std::optional<LineSlices> slices;
-  std::string note;
-};
-
-SlicesOfFull slices_of_full(const Sampler& s) {
-  const Glm* const glm = s.model().glm();
-  if (glm == nullptr) return {};
-  AwkwardLimits limits;
-  limits.few_rows = 200;
-  const bool wide = glm->columns() >= glm->rows();
-  if (wide) {
-    limits.few_rows = glm->rows();
-    limits.all_rows = std::numeric_limits<std::size_t>::max();
-    limits.remainder = -1;
-  }
-  const Lines lines = awkward_lines(*glm, s.mode(), limits);
-  auto out = std::make_shared<std::vector<SliceLine>>();
-  for (const AwkwardLine& line : lines) out->push_back(slice_line(line));
-  std::string note;
-  if (wide) {
-    for (SliceLine& line : principal_lines(*glm, s.mode())) out->push_back(std::move(line));
-    note =
-        "slices along every coefficient and every principal axis: there are no more rows than coefficients";
-  } else if (!lines.empty()) {
-    note = fmt::format("slices along {}, whose posterior is far from normal", listed(s, lines));
-  }
-  if (out->empty()) return {};
-  return {LineSlices(*glm, std::move(out)), std::move(note)};
-}
-
-bool draws_independently(const ProposalPlan& plan) {
-  return plan.kind == ProposalPlan::Kind::mixed ||
-         (plan.kind == ProposalPlan::Kind::laplace && plan.scale == 1);
 }
 
 void run_from_sums(Sampler& s) {
   const Summarised summarised(s.model(), s.summed());
   const AnyProposal proposal = s.proposal_of(s.plan().proposal);
-  const RepeatOptions repeat = {.fixed = s.plan().choose_steps ? 0U : 1U,
-                                .independent = draws_independently(s.plan().proposal),
-                                .draws = s.plan().chain.draws,
-                                .step_nanoseconds = StepCost{s.model().dim(), 0, false}.nanoseconds(),
-                                .row_nanoseconds = 0};
+  const RepeatOptions repeat =
+      repeats(s.plan(), {s.model().dim(), 0, false}, draws_independently(s.plan().proposal));
   s.run([&](ThreadPool& pool) { return Repeated(FullKernel(summarised, proposal, pool), repeat); });
 }
 
@@ -187,17 +94,6 @@ void choose(Sampler& s, Role role, const std::string& why) {
 
 }  // namespace
 
-void run_full(Sampler& s) {
-  const AnyProposal proposal = s.proposal_of(s.plan().proposal);
-  const SlicesOfFull extra = slices_of_full(s);
-  if (!extra.note.empty()) s.note(extra.note);
-  const RepeatOptions repeat = repeats(s, {s.model().dim(), 0, true}, draws_independently(s.plan().proposal));
-  s.run([&](ThreadPool& pool) {
-    return Repeated(FullKernel(s.model(), proposal, pool, extra.slices), repeat);
-  });
-  if (s.plan().audit) s.note("audit: every step reads all rows, so there is nothing to compare");
-}
-
 void run_exact(Sampler& s) {
   if (s.summed()) {
     run_from_sums(s);
@@ -206,7 +102,7 @@ void run_exact(Sampler& s) {
   } else {
     s.refuse("bounds on what one row can say");
   }
-  if (s.plan().audit) audit(s, slices_of_full(s).slices);
+  if (s.plan().audit) audit(s);
 }
 
 void run_automatic(Sampler& s) {
@@ -216,7 +112,7 @@ void run_automatic(Sampler& s) {
   if (s.summed()) {
     choose(s, Role::exact, "a gaussian likelihood is a function of a few sums; no row is read");
     run_from_sums(s);
-    if (s.plan().audit) audit(s, slices_of_full(s).slices);
+    if (s.plan().audit) audit(s);
     return;
   }
   if (const std::optional<CurvedRows> curved = model.curved()) {
@@ -227,7 +123,7 @@ void run_automatic(Sampler& s) {
              fmt::format("the exact posterior from about {:.2g} rows per step (of {})", rows,
                          grouped(model.rows())));
       run_with(s, found);
-      if (s.plan().audit) audit(s, slices_of_full(s).slices);
+      if (s.plan().audit) audit(s);
     } else {
       choose(
           s, Role::full,

@@ -36,10 +36,13 @@ class Sampler {
   [[nodiscard]] Samples& out() noexcept { return out_; }
 
   void note(std::string text);
-  // The proposal of a plan, with a note.
+  [[nodiscard]] AnyProposal make(const ProposalPlan& plan) const {
+    return make_proposal(plan, laplace_, jacobian_);
+  }
+  // The same, with a note.
   [[nodiscard]] AnyProposal proposal_of(const ProposalPlan& plan) {
     note(proposal_words(plan));
-    return make_proposal(plan, laplace_, jacobian_);
+    return make(plan);
   }
   // Of four chains, whatever their number: a chain must not depend on how many others there are.
   [[nodiscard]] double steps() const { return 4 * static_cast<double>(plan_.chain.steps()); }

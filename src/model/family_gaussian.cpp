@@ -149,7 +149,7 @@ const FamilySpec gaussian_family{
     .name = "gaussian",
     .response = "any number",
     .parameters = "coefficients and sigma",
-    .second = SecondParameter{.name = "sigma", .known_by = {}, .usual_prior = usual_sigma},
+    .second = SecondParameter{.name = "sigma", .known_by = {}, .usual_prior = usual_sigma, .scale = true},
     .sums = true,
     .response_scale = plain_scale,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> {

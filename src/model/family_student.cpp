@@ -206,7 +206,8 @@ const FamilySpec student_family{
     .second =
         SecondParameter{.name = "sigma",
                         .known_by = "known-sigma",
-                        .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); }},
+                        .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); },
+                        .scale = true},
     .curved = true,
     .response_scale = robust_scale,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {

@@ -1,6 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/model/glm.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -243,6 +245,11 @@ Eigen::VectorXd Glm::start() const {
 std::string Glm::degenerate(Params theta, const Derivatives& at, bool with_prior) const {
   if (!family_->estimates_second()) return {};
   const SecondParameter& second = *family_->spec().second;
+  if (second.scale && rows() <= columns())
+    return fmt::format(
+        "{} row{} for {} coefficients: the columns can predict the response \"{}\" exactly, and the posterior "
+        "of {} has no mode; state it (`family gaussian-mean` or `family student`, with `known-sigma`)",
+        rows(), rows() == 1 ? "" : "s", columns(), design().response, second.name);
   if (second.needs_prior && with_prior) {
     if (layout_.blocks().back().priors[0].proper()) return {};
     const std::string name(second.name);

@@ -47,6 +47,12 @@ double coefficients_log_prior(const Block& block, Params theta) noexcept {
   return total;
 }
 
+// Of one that is not a coefficient.
+double positive_log_prior(Kind kind, const Prior& prior, double value) noexcept {
+  if (kind == Kind::log_positive) return prior.log_density(std::exp(value)) + value;
+  return value > 0 ? prior.log_density(value) : -std::numeric_limits<double>::infinity();
+}
+
 // A coefficient can have either sign.
 Prior parse_for(Kind kind, const std::string& text, const std::string& option) {
   const Prior prior = Prior::parse(text, option);
@@ -125,14 +131,32 @@ double Layout::log_prior(Params theta) const noexcept {
       total += coefficients_log_prior(block, theta.subspan(block.first, block.size()));
       continue;
     }
-    for (std::size_t j = 0; j < block.size(); ++j) {
-      const double value = theta[block.first + j];
-      if (block.kind == Kind::log_positive) {
-        total += block.priors[j].log_density(std::exp(value)) + value;
-      } else {
-        total += value > 0 ? block.priors[j].log_density(value) : -std::numeric_limits<double>::infinity();
-      }
+    for (std::size_t j = 0; j < block.size(); ++j)
+      total += positive_log_prior(block.kind, block.priors[j], theta[block.first + j]);
+  }
+  return total;
+}
+
+double Layout::log_prior_of(std::span<const std::size_t> parameters, Params theta) const noexcept {
+  double total = 0;
+  for (const Block& block : blocks_) {
+    const Params part = theta.subspan(block.first, block.size());
+    bool intercept = false;
+    for (const std::size_t k : parameters) {
+      if (k < block.first || k >= block.first + block.size()) continue;
+      const std::size_t j = k - block.first;
+      if (block.kind != Kind::coefficients)
+        total += positive_log_prior(block.kind, block.priors[j], part[j]);
+      else if (j > 0 || !block.intercept)
+        total += block.priors[j].log_density(part[j] / block.scale[j]);
+      // A prior of the intercept at zero depends on every slope.
+      intercept = intercept || (block.intercept && (j == 0 || !block.intercept_at_means));
     }
+    if (!intercept) continue;
+    double shift = 0;
+    if (!block.intercept_at_means)
+      for (std::size_t j = 1; j < block.size(); ++j) shift += part[j] / block.scale[j] * block.centre[j];
+    total += block.priors[0].log_density(part[0] - shift);
   }
   return total;
 }

@@ -117,12 +117,47 @@ std::vector<AwkwardLine> awkward_lines(const Glm& model, const Mode& mode, const
   return all;
 }
 
+namespace {
+
+// The rows of all lines, each once, ascending.
 std::vector<RowId> rows_of(std::span<const AwkwardLine> lines) {
   std::vector<RowId> out;
   for (const AwkwardLine& line : lines) out.insert(out.end(), line.rows.begin(), line.rows.end());
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+}  // namespace
+
+Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim) {
+  Apart out;
+  if (lines.empty()) return out;
+  std::vector<bool> left(dim, true);
+  for (const AwkwardLine& line : lines) {
+    out.columns.push_back(line.column);
+    out.intercepts.push_back(line.intercept);
+    left[line.column] = false;
+  }
+  for (std::size_t j = 0; j < dim; ++j)
+    if (left[j]) out.remaining.push_back(j);
+  out.rows = rows_of(lines);
+  return out;
+}
+
+Eigen::VectorXd Apart::others(const Eigen::VectorXd& theta) const {
+  if (empty()) return theta;
+  Eigen::VectorXd out = theta(remaining);
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    out[0] -= intercepts[k] * theta[static_cast<Eigen::Index>(columns[k])];
+  return out;
+}
+
+void Apart::place(const double* others, Eigen::Ref<Eigen::VectorXd> theta) const noexcept {
+  for (std::size_t j = 0; j < remaining.size(); ++j)
+    theta[static_cast<Eigen::Index>(remaining[j])] = others[j];
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    theta[0] += intercepts[k] * theta[static_cast<Eigen::Index>(columns[k])];
 }
 
 }  // namespace mlo

@@ -134,7 +134,7 @@ BoundSums expand_block(const CurvedRows& model, const Eigen::VectorXd& centre,
                        std::array<std::vector<double>, orders>& bounds) {
   BoundSums sums;
   RowBlock block(count);
-  const RowStore::Matrix white = model.rows->whitened(first, count, unwhiten, apart.others);
+  const RowStore::Matrix white = model.rows->whitened(first, count, unwhiten, apart.remaining);
   const Eigen::VectorXd eta = model.rows->predictors(first, count, centre);
   model.rows->responses(Rows::range(first, count), block.y);
   model.curve->shapes({eta.data(), count}, block.y, block.shapes);
@@ -198,30 +198,6 @@ CubicForm cubic_form(const CurvedRows& model, const WhiteRows& rows, ThreadPool&
 
 namespace {
 
-Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim) {
-  Apart out;
-  if (lines.empty()) return out;
-  std::vector<bool> free(dim, true);
-  for (const AwkwardLine& line : lines) {
-    out.columns.push_back(line.column);
-    out.intercepts.push_back(line.intercept);
-    free[line.column] = false;
-  }
-  for (std::size_t j = 0; j < dim; ++j)
-    if (free[j]) out.others.push_back(j);
-  out.rows = rows_of(lines);
-  return out;
-}
-
-// What v is a function of: the coefficients that are not apart, and the intercept as the other rows see it.
-Eigen::VectorXd others_of(const Apart& apart, const Eigen::VectorXd& theta) {
-  if (apart.empty()) return theta;
-  Eigen::VectorXd out = theta(apart.others);
-  for (std::size_t k = 0; k < apart.columns.size(); ++k)
-    out[0] -= apart.intercepts[k] * theta[static_cast<Eigen::Index>(apart.columns[k])];
-  return out;
-}
-
 // The sums of the rows that are left.
 Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const ExpansionOptions& options) {
   if (apart.empty()) return mode.likelihood;
@@ -229,9 +205,9 @@ Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const Exp
   const Derivatives theirs = options.derivatives(Rows(apart.rows));
   all.gradient -= theirs.gradient;
   all.information -= theirs.information;
-  Derivatives out(apart.others.size());
-  out.gradient = all.gradient(apart.others);
-  out.information = all.information(apart.others, apart.others);
+  Derivatives out(apart.remaining.size());
+  out.gradient = all.gradient(apart.remaining);
+  out.information = all.information(apart.remaining, apart.remaining);
   return out;
 }
 
@@ -243,24 +219,21 @@ void Expansion::place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& 
     return;
   }
   to_theta(v, room.data());
-  for (std::size_t j = 0; j < apart.others.size(); ++j)
-    theta[static_cast<Eigen::Index>(apart.others[j])] = room[static_cast<Eigen::Index>(j)];
-  for (std::size_t k = 0; k < apart.columns.size(); ++k)
-    theta[0] += apart.intercepts[k] * theta[static_cast<Eigen::Index>(apart.columns[k])];
+  apart.place(room.data(), theta);
 }
 
 Eigen::VectorXd Expansion::white(const Eigen::VectorXd& theta) const {
-  return whiten * (others_of(apart, theta) - others_of(apart, centre));
+  return whiten * (apart.others(theta) - apart.others(centre));
 }
 
 Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
                  const ExpansionOptions& options) {
   Apart apart = keep_apart(options.apart, model.rows->dim());
-  const std::size_t n = model.rows->size(), p = apart.empty() ? model.rows->dim() : apart.others.size();
+  const std::size_t n = model.rows->size(), p = apart.empty() ? model.rows->dim() : apart.remaining.size();
   const auto dim = static_cast<Eigen::Index>(p);
   const Eigen::MatrixXd upper =
       Eigen::LLT<Eigen::MatrixXd>(
-          apart.empty() ? mode.information : Eigen::MatrixXd(mode.information(apart.others, apart.others)))
+          apart.empty() ? mode.information : Eigen::MatrixXd(mode.information(apart.remaining, apart.remaining)))
           .matrixU();
   const Eigen::MatrixXd unwhiten =
       upper.triangularView<Eigen::Upper>().solve(Eigen::MatrixXd::Identity(dim, dim));
@@ -288,7 +261,7 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
   CubicForm cubic = order == 3 ? cubic_form(model, rows, pool) : CubicForm();
   const auto lower = upper.transpose().triangularView<Eigen::Lower>();
   const Derivatives likelihood = likelihood_of_others(mode, apart, options);
-  const Unwhitening to_theta(others_of(apart, mode.evaluated_at), unwhiten);
+  const Unwhitening to_theta(apart.others(mode.evaluated_at), unwhiten);
   const Eigen::MatrixXd half = lower.solve(likelihood.information);
   return {.curve = model.curve,
           .order = order,

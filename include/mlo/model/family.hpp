@@ -134,6 +134,9 @@ struct SecondParameter {
   // Whether the likelihood has a limit other than 0 as the parameter grows, so that there is no posterior
   // with a flat prior, and the prior holds where the likelihood does not.
   bool needs_prior = false;
+  // Whether the likelihood grows beyond all bounds as the parameter goes to 0, where the columns predict the
+  // response exactly.
+  bool scale = false;
 };
 
 // How rows are simulated.

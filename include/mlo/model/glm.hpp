@@ -49,6 +49,9 @@ class Glm {
   [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
   [[nodiscard]] bool quadratic_prior() const noexcept { return layout_.quadratic_prior(); }
   [[nodiscard]] double log_prior(Params theta) const noexcept { return layout_.log_prior(theta); }
+  [[nodiscard]] double log_prior_of(std::span<const std::size_t> parameters, Params theta) const noexcept {
+    return layout_.log_prior_of(parameters, theta);
+  }
   void add_prior_derivatives(Params theta, Derivatives& d) const { layout_.add_prior_derivatives(theta, d); }
 
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;

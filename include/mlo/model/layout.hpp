@@ -62,6 +62,8 @@ class Layout {
 
   // With the Jacobian of the working coordinates; up to a constant.
   [[nodiscard]] double log_prior(Params theta) const noexcept;
+  // The part of it that changes where only these parameters do.
+  [[nodiscard]] double log_prior_of(std::span<const std::size_t> parameters, Params theta) const noexcept;
   void add_prior_derivatives(Params theta, Derivatives& d) const;
   // Whether the prior alone holds the parameters that the likelihood may let go: all but those of
   // log_positive.

@@ -4,6 +4,7 @@
 // success, or none), its rows can all be read at every step.
 #pragma once
 
+#include <Eigen/Dense>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -50,7 +51,20 @@ struct AwkwardLimits {
 [[nodiscard]] std::vector<AwkwardLine> awkward_lines(const Glm& model, const Mode& mode,
                                                      const AwkwardLimits& limits = {});
 
-// The rows of all lines, each once, ascending.
-[[nodiscard]] std::vector<RowId> rows_of(std::span<const AwkwardLine> lines);
+// The coefficients of awkward lines, kept apart from the others. For rows that are on none of the lines, a
+// line's coefficient is the same as a shift of the intercept. So the others are the other coefficients, with
+// intercept - sum of intercepts[k] * theta[columns[k]] for the intercept: a move along a line leaves them as
+// they are. All empty: nothing is apart.
+struct Apart {
+  std::vector<std::size_t> columns;     // of the lines
+  std::vector<double> intercepts;       // theta[0] moves by intercepts[k] where theta[columns[k]] moves by 1
+  std::vector<std::size_t> remaining;   // the columns of the others, ascending
+  std::vector<RowId> rows;              // of all lines, ascending
+  [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
+  // The others, of theta; and theta with these others and its own coefficients of the lines.
+  [[nodiscard]] Eigen::VectorXd others(const Eigen::VectorXd& theta) const;
+  void place(const double* others, Eigen::Ref<Eigen::VectorXd> theta) const noexcept;
+};
+[[nodiscard]] Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim);
 
 }  // namespace mlo

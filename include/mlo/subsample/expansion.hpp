@@ -58,15 +58,6 @@ struct Shell {
   double radius, factor;
 };
 
-// What is kept apart; all empty: nothing is.
-struct Apart {
-  std::vector<std::size_t> columns;  // of the lines, in the order of their shifts,
-  std::vector<double> intercepts;    // theta[0] moves by intercepts[k] where theta[columns[k]] moves by 1
-  std::vector<std::size_t> others;   // the columns that v has, ascending
-  std::vector<RowId> rows;           // of the lines, ascending
-  [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
-};
-
 struct Expansion {
   const RowCurve* curve;  // the model's, which outlives this
   int order;
