@@ -47,6 +47,13 @@ void WhiteProposal::learn(bool accepted, std::uint64_t rows_read) noexcept {
   ++learnt_;
 }
 
+bool WhiteProposal::poor() const noexcept {
+  constexpr double enough_trials = 30, poor_acceptance = 0.75;
+  const Tally& independent = tallies_[0];
+  return !frozen_ && independent.steps >= enough_trials &&
+         independent.accepted < poor_acceptance * independent.steps;
+}
+
 // If a coordinate moves to a v + b z with probability A and stays otherwise, its lag-1 autocorrelation rho is
 // 1 - A (1 - a), and the share of effective draws is (1 - rho) / (1 + rho).
 void WhiteProposal::freeze() noexcept {

@@ -74,8 +74,7 @@ FullParts full_parts(const Sampler& s, const ProposalPlan& plan) {
   Lines lines = apart_of(s);
   if (!lines.empty() && plan.kind == ProposalPlan::Kind::mixed)
     parts.proposal = ApartProposal(s.laplace(), s.mode().information, keep_apart(lines, glm->dim()));
-  if (lines.empty() && glm->rows() <= few_rows)
-    lines = awkward_lines(*glm, s.mode(), {.few_rows = few_rows});
+  if (lines.empty() && glm->rows() <= few_rows) lines = awkward_lines(*glm, s.mode(), {.few_rows = few_rows});
   if (lines.empty()) return parts;
   parts.slices = slices_of(*glm, lines);
   parts.note = fmt::format("slices along {}, whose posterior is far from normal", listed(s.model(), lines));

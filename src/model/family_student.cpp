@@ -203,11 +203,10 @@ const FamilySpec student_family{
     .response = "any number, outliers too; Student's law with `freedom` (4)",
     .parameters = "coefficients and sigma, unless it is known (`known-sigma`)",
     .numbers = numbers,
-    .second =
-        SecondParameter{.name = "sigma",
-                        .known_by = "known-sigma",
-                        .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); },
-                        .scale = true},
+    .second = SecondParameter{.name = "sigma",
+                              .known_by = "known-sigma",
+                              .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); },
+                              .scale = true},
     .curved = true,
     .response_scale = robust_scale,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {

@@ -232,8 +232,9 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
   const std::size_t n = model.rows->size(), p = apart.empty() ? model.rows->dim() : apart.remaining.size();
   const auto dim = static_cast<Eigen::Index>(p);
   const Eigen::MatrixXd upper =
-      Eigen::LLT<Eigen::MatrixXd>(
-          apart.empty() ? mode.information : Eigen::MatrixXd(mode.information(apart.remaining, apart.remaining)))
+      Eigen::LLT<Eigen::MatrixXd>(apart.empty()
+                                      ? mode.information
+                                      : Eigen::MatrixXd(mode.information(apart.remaining, apart.remaining)))
           .matrixU();
   const Eigen::MatrixXd unwhiten =
       upper.triangularView<Eigen::Upper>().solve(Eigen::MatrixXd::Identity(dim, dim));

@@ -46,7 +46,7 @@ class ApartProposal {
   }
   Apart apart_;
   MixedProposal others_;
-  Eigen::VectorXd moved_;          // the others that were proposed last,
+  Eigen::VectorXd moved_;         // the others that were proposed last,
   std::vector<double> proposed_;  // and the whole point
 };
 static_assert(Proposal<ApartProposal>);

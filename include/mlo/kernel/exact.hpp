@@ -18,6 +18,7 @@
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/kernel.hpp"
 #include "mlo/kernel/line_slices.hpp"
+#include "mlo/kernel/mixed_proposal.hpp"
 #include "mlo/kernel/remainder_test.hpp"
 #include "mlo/kernel/white_proposal.hpp"
 #include "mlo/subsample/expansion.hpp"
@@ -73,11 +74,17 @@ class ExactKernel {
     if (!placed_) place(state);
     StepInfo info;
     Stream stream = id.stream(Purpose::proposal);
-    const bool walk = proposal_.propose(stream, id.iteration, here_.v, there_.v);
+    // log q(v | v') - log q(v' | v); empty: as for N(0, I), which the tilt is relative to.
+    std::optional<double> log_q;
+    if (learnt_) {
+      log_q = learnt_->propose(stream, here_.v, there_.v);
+    } else if (proposal_.propose(stream, id.iteration, here_.v, there_.v)) {
+      log_q = 0;
+    }
     const double tilt = evaluate(there_);
     info.rows_read = expansion_->apart.rows.size();
     info.log_ratio = tilt - here_.tilt;
-    if (walk) info.log_ratio += 0.5 * (here_.square - there_.square);
+    if (log_q) info.log_ratio += 0.5 * (here_.square - there_.square) + *log_q;
     info.finite = !std::isnan(info.log_ratio) && tilt > -std::numeric_limits<double>::infinity();
     if (info.finite) {
       const auto limit = remainders_.limit(here_, there_);
@@ -85,7 +92,7 @@ class ExactKernel {
       if (limit.rows < static_cast<double>(model_->rows())) {
         info.accepted = accepts(stream, info.log_ratio) && remainders_(stream, here_, there_, limit, info);
       } else {
-        all_rows(state, stream, walk, info);
+        all_rows(state, stream, log_q, info);
       }
     }
     if (info.accepted) {
@@ -94,19 +101,27 @@ class ExactKernel {
       state.log_likelihood = log_likelihood_;
     }
     log_likelihood_ = std::numeric_limits<double>::quiet_NaN();
-    proposal_.learn(info.accepted, info.rows_read);
+    learn(info);
     if (options_.slices) slice(state, id, info);
     return info;
   }
 
-  void freeze() noexcept { proposal_.freeze(); }
+  void freeze() noexcept {
+    proposal_.freeze();
+    if (learnt_) learnt_->freeze();
+  }
   void save(std::vector<double>& out) const {
     proposal_.save(out);
     out.insert(out.end(), here_.v.begin(), here_.v.end());
+    out.push_back(learnt_ ? 1 : 0);
+    if (learnt_) learnt_->save(out);
   }
   void load(std::span<const double> in) {
     proposal_.load(in);
-    std::copy(in.begin(), in.end(), here_.v.begin());
+    const std::size_t p = here_.v.size();
+    std::copy_n(in.begin(), p, here_.v.begin());
+    learnt_.reset();
+    if (in[p] != 0) start_learning().load(in.subspan(p + 1));
     loaded_ = true;
   }
   [[nodiscard]] const WhiteProposal& proposal() const noexcept { return proposal_; }
@@ -122,6 +137,21 @@ class ExactKernel {
     const auto p = static_cast<double>(expansion_->rows.dim());
     options.step_cost = 2 + 0.3 * p + (expansion_->order == 3 ? p * p * p / 3000 : 0);
     return options;
+  }
+
+  // Where the posterior is far from its Laplace fit, N(0, I) here, warm-up goes on with a proposal that
+  // learns its mean, covariance and tails.
+  void learn(const StepInfo& info) {
+    if (learnt_) {
+      learnt_->adapt(here_.v);
+      return;
+    }
+    proposal_.learn(info.accepted, info.rows_read);
+    if (proposal_.poor()) start_learning();
+  }
+  MixedProposal& start_learning() {
+    const auto p = static_cast<Eigen::Index>(here_.v.size());
+    return learnt_.emplace(Laplace(Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Identity(p, p)));
   }
 
   // The first step knows the state.
@@ -169,7 +199,7 @@ class ExactKernel {
     expansion_->place(v.data(), theta, room_);
   }
 
-  void all_rows(const ChainState& state, Stream& stream, bool walk, StepInfo& info) {
+  void all_rows(const ChainState& state, Stream& stream, std::optional<double> given, StepInfo& info) {
     unwhiten(there_.v, theta_);
     log_likelihood_ = log_likelihood(*model_, *pool_, params(theta_));
     double here = state.log_likelihood;
@@ -178,7 +208,7 @@ class ExactKernel {
       here = log_likelihood(*model_, *pool_, params(state.theta));
       info.rows_read += model_->rows();
     }
-    const double log_q = walk ? 0 : 0.5 * (there_.square - here_.square);
+    const double log_q = given ? *given : 0.5 * (there_.square - here_.square);
     info.log_ratio = log_likelihood_ - here + model_->log_prior(params(theta_)) -
                      model_->log_prior(params(state.theta)) + log_q;
     info.finite = !std::isnan(info.log_ratio);
@@ -211,7 +241,8 @@ class ExactKernel {
   ExactOptions options_;
   ThreadPool* pool_;
   WhiteProposal proposal_;
-  bool simple_;  // the prior is a quadratic function of v, and nothing is apart
+  std::optional<MixedProposal> learnt_;  // instead, where that suits better
+  bool simple_;                          // the prior is a quadratic function of v, and nothing is apart
   bool placed_ = false, loaded_ = false;
   Eigen::VectorXd posterior_gradient_;
   Point here_, there_;

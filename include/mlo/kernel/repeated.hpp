@@ -23,10 +23,10 @@ struct RepeatOptions {
   double step_nanoseconds = 100, row_nanoseconds = 45;
 };
 
-// How many steps it takes until nine draws in ten have moved, within a twentieth of a second per chain.
+// How many steps it takes until nine draws in ten have moved, within a fifth of a second per chain.
 [[nodiscard]] inline std::uint64_t steps_per_draw(const RepeatOptions& options, double acceptance,
                                                   double rows_per_step) noexcept {
-  constexpr double budget = 5e7;  // nanoseconds
+  constexpr double budget = 2e8;  // nanoseconds
   constexpr double most = 50, for_walks = 10;
   const double kept = std::clamp(1 - acceptance, 1e-6, 1.0);
   const double wanted = !options.independent ? for_walks

@@ -35,6 +35,9 @@ class WhiteProposal {
                std::span<double> out) noexcept;
   void learn(bool accepted, std::uint64_t rows_read) noexcept;
   void freeze() noexcept;
+  // Whether warm-up has seen enough to say that draws from the Laplace fit are refused too often: the
+  // posterior is far from it.
+  [[nodiscard]] bool poor() const noexcept;
   [[nodiscard]] double step() const noexcept { return frozen_ ? step_ : grid[trial()]; }
   [[nodiscard]] std::uint64_t walk_every() const noexcept { return walk_every_; }
 

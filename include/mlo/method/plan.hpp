@@ -62,7 +62,8 @@ struct Plan {
   std::size_t threads = 1;
   bool start_at_mode = false;
   bool audit = false;
-  bool choose_steps = false;  // of full and exact: steps per draw by what warm-up finds (`thin` was not given)
+  bool choose_steps =
+      false;                // of full and exact: steps per draw by what warm-up finds (`thin` was not given)
   ProposalPlan proposal;    // of full, block, and exact from sums
   ExactPlan exact;          // of exact
   SubsamplePlan subsample;  // of methods with parts; for auto: of difference, which it may fall back on

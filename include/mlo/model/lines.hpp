@@ -56,10 +56,10 @@ struct AwkwardLimits {
 // intercept - sum of intercepts[k] * theta[columns[k]] for the intercept: a move along a line leaves them as
 // they are. All empty: nothing is apart.
 struct Apart {
-  std::vector<std::size_t> columns;     // of the lines
-  std::vector<double> intercepts;       // theta[0] moves by intercepts[k] where theta[columns[k]] moves by 1
-  std::vector<std::size_t> remaining;   // the columns of the others, ascending
-  std::vector<RowId> rows;              // of all lines, ascending
+  std::vector<std::size_t> columns;    // of the lines
+  std::vector<double> intercepts;      // theta[0] moves by intercepts[k] where theta[columns[k]] moves by 1
+  std::vector<std::size_t> remaining;  // the columns of the others, ascending
+  std::vector<RowId> rows;             // of all lines, ascending
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
   // The others, of theta; and theta with these others and its own coefficients of the lines.
   [[nodiscard]] Eigen::VectorXd others(const Eigen::VectorXd& theta) const;

@@ -82,7 +82,9 @@ template <TwiceDifferentiable M>
   ModeProblem problem;
   problem.rows = model.rows();
   problem.start = [&model] { return model.start(); };
-  problem.likelihood = [&model, &pool](Params theta, Rows rows) { return sum_derivatives(model, pool, theta, rows); };
+  problem.likelihood = [&model, &pool](Params theta, Rows rows) {
+    return sum_derivatives(model, pool, theta, rows);
+  };
   problem.flat_direction_possible = true;
   if (options.of == ModeOf::posterior) {
     problem.add_prior = [&model](Params theta, Derivatives& d) { model.add_prior_derivatives(theta, d); };
