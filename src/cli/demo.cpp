@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/text.hpp"
 #include "mlo/fit/fit.hpp"
 #include "mlo/fit/simulate.hpp"
 
@@ -58,11 +59,12 @@ void run(const DemoCommand& demo, int& exit_code) {
   std::string text = fmt::format(
       "The paper's logistic example: {} rows, true coefficients 1 and 0.5.\n\n"
       "{:<14} {:>13} {:>16} {:>16} {:>14} {:>10}\n",
-      demo.rows, "method", "rows per step", "x1 mean (sd)", "x2 mean (sd)", "sd / Laplace", "seconds");
+      grouped(static_cast<std::uint64_t>(demo.rows)), "method", "rows per step", "x1 mean (sd)",
+      "x2 mean (sd)", "sd / Laplace", "seconds");
   for (const FitResult* result : {&mlo, &adaptive, &full, &exact}) {
     const RunSummary& s = result->summary;
-    text += fmt::format("{:<14} {:>13.6g} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
-                        s.method.rows_per_step,
+    text += fmt::format("{:<14} {:>13} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
+                        plain_number(s.method.rows_per_step),
                         fmt::format("{:.3f} ({:.3f})", s.parameters[0].mean, s.parameters[0].sd),
                         fmt::format("{:.3f} ({:.3f})", s.parameters[1].mean, s.parameters[1].sd),
                         s.noise.median_ratio, s.seconds.total);

@@ -143,8 +143,8 @@ MethodResult reference(const BenchOptions& options, const Table& table, const st
     throw ModelError(
         fmt::format("no posterior to compare with, by `method {}`: {}", o.method, result.failure));
   measure(result.parameters, o, result);
-  out.reference = fmt::format("{}, {} draws, at least {:.0f} of them effective", o.method,
-                              grouped(result.draws), result.ess);
+  out.reference = fmt::format("{}, {} draws, at least {} of them effective", o.method, grouped(result.draws),
+                              plain_number(result.ess));
   return result;
 }
 
