@@ -18,7 +18,7 @@ struct Recipe {
   double prior_sd = 2.5;
 };
 
-// Standard normal columns. Built as a design directly: the cost of making it is not what is measured.
+// Standard normal columns. Built directly as a design: the cost of making it is not measured.
 Glm logistic(const Recipe& recipe);
 
 // D2: Covertype-sized, intercept and ten correlated columns, coefficients like those of Covertype.

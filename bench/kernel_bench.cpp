@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A step of each of the paper's kernels, on the same data with the same proposal; and what it costs that a
-// kernel sees its model as an AnyModel.
+// A step of each of the paper's kernels, on the same data with the same proposal; and the cost of seeing a
+// model as an AnyModel.
 #include <benchmark/benchmark.h>
 
 #include "data.hpp"
@@ -75,7 +75,7 @@ BENCHMARK(mlo)
     ->Arg(14'000)
     ->Unit(benchmark::kMicrosecond);
 
-// The same, made of the parts of methods, each of any kind: as the command runs it.
+// The same, put together from a method's parts at run time, as the command does it.
 void parts(benchmark::State& state) {
   auto& f = fixture();
   steps(state, SubsampledKernel(f.any, AnyProposal(f.proposal), AnyRows(WithReplacement(f.rows)),
@@ -124,7 +124,7 @@ void seam_exact(benchmark::State& state, const M& model) {
   steps(state, ExactKernel(model, fixture().expansion, {}, fixture().pool));
 }
 
-// visit(name of the way, what gives the model): the data are made when the first benchmark runs.
+// Calls visit(name, function that gives the model): the data are made when the first benchmark runs.
 template <class Visit>
 void both_ways(const Visit& visit) {
   visit("static", []() -> const Glm& { return fixture().model; });

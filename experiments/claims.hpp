@@ -15,15 +15,16 @@ struct Claim {
   std::string verdict;
 };
 
-// A difference of more than this many standard errors is not put down to chance.
+// A difference of more than this many standard errors is not considered chance.
 inline constexpr double clear = 2;
 
-// "a is below b": holds if mean(b - a) > 0, whose z is given. a and b are losses of the same replications.
+// "a is below b": holds if mean(b - a) > 0; z is that of mean(b - a). a and b are losses in the same
+// replications.
 [[nodiscard]] Claim below(std::string text, std::span<const double> a, std::span<const double> b);
 // The same for a z computed elsewhere.
 [[nodiscard]] Claim below(std::string text, double z);
 
-// "a is as good as b": holds if mean(a - b), whose z is given, could be due to chance.
+// "a is as good as b": holds if mean(a - b) could be due to chance; z is that of mean(a - b).
 [[nodiscard]] Claim similar(std::string text, std::span<const double> a, std::span<const double> b);
 
 // z of mean(a - b) over pairs; 0 if the two are equal everywhere.

@@ -16,13 +16,13 @@ struct Iterations {
 [[nodiscard]] FitOptions base_fit(const std::string& family, const std::string& formula,
                                   const std::string& prior, const Iterations& iterations);
 
-// The same, by a random walk with the same sd for every parameter: full, mlo, uniform and mlo-adaptive.
+// The same fit by a random walk with the same sd for every parameter: full, mlo, uniform or mlo-adaptive.
 [[nodiscard]] FitOptions walk_fit(FitOptions fit, const std::string& method, double proposal_scale,
                                   const Settings& settings);
 [[nodiscard]] FitOptions walk_fit(FitOptions fit, const std::string& method, std::int64_t subsample_size,
                                   double proposal_scale, const Settings& settings);
 
-// The same number of draws by `exact`, which has no noise: what the others should give.
+// As many draws by `exact`, which has no noise: what the other methods should give.
 [[nodiscard]] FitOptions exact_fit(FitOptions fit);
 
 // The examples' data, priors and iterations.

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A long fit that is made only once: if its run directory is finished it is used, if not it is continued.
+// A long fit that is made only once: if its run directory holds a finished run, that is used; if an
+// unfinished one, it is continued.
 #pragma once
 
 #include "mlo/fit/fit.hpp"

@@ -64,7 +64,7 @@ class Replications {
 [[nodiscard]] Replications replicate(const Experiment& experiment, const Settings& settings,
                                      const Watcher& watcher);
 
-// The commands of the data and of each method's first cell, for people to repeat.
+// The commands that make the data and the first cell of each method, for readers who want to repeat them.
 [[nodiscard]] std::vector<std::string> commands(const Experiment& experiment, const Settings& settings);
 
 }  // namespace mlo::experiments

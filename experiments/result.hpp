@@ -41,7 +41,7 @@ struct Picture {
 struct Result {
   std::string name{};  // "table4"
   std::string title{};
-  std::vector<std::string> settings{};  // with which the numbers were made
+  std::vector<std::string> settings{};  // how the numbers were made
   std::vector<NumberTable> tables{};
   std::vector<Claim> claims{};
   std::vector<std::string> notes{};

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The options of a reproduction. A setting that the paper states is not an option but part of its table.
+// The options of a reproduction. A setting that the paper states is not an option: it is fixed in the code of
+// its table.
 #pragma once
 
 #include <atomic>
@@ -39,7 +40,8 @@ struct Settings {
 // Throws UsageError, naming the option.
 void check(const Settings& settings);
 
-// How a front end watches. Every member may be empty; calls come from several threads, one at a time.
+// How a front end follows the work. Every member may be empty; calls come from several threads, one at a
+// time.
 struct Watcher {
   std::function<void(const std::string& what, double done, double all)> progress;
   const std::atomic<bool>* interrupt = nullptr;

@@ -19,9 +19,9 @@ struct StoredFit {
 
 class Store {
  public:
-  // Makes the directory and the file, or reads the complete replications; one that was cut off by a crash is
-  // left out. Throws UsageError if the file was made with other settings, DataError if it cannot be read or
-  // written.
+  // Makes the directory and the file, or reads the replications that are complete; one that a crash cut short
+  // is left out. Throws UsageError if the file was made with other settings, DataError if it cannot be read
+  // or written.
   Store(const Experiment& experiment, const Settings& settings);
 
   [[nodiscard]] const std::string& file() const { return file_; }

@@ -10,7 +10,7 @@
 #include "mlo/model/autodiff.hpp"
 
 struct Weibull {
-  std::vector<double> x, time, event;  // event: 1 if the end was seen, 0 if censored
+  std::vector<double> x, time, event;  // event: 1 if observed, 0 if censored
   std::vector<std::string> names() const { return {"intercept", "slope", "log_shape"}; }
   std::size_t rows() const { return time.size(); }
   template <class Scalar>
@@ -22,7 +22,7 @@ struct Weibull {
   Scalar term(std::span<const Scalar> theta, std::size_t i) const {
     using namespace mlo::ad;
     const Scalar z = exp(theta[2]) * (std::log(time[i]) - theta[0] - theta[1] * x[i]);
-    return event[i] * (theta[2] + z) - exp(z);  // log hazard (+ constant) if seen, minus cumulative hazard
+    return event[i] * (theta[2] + z) - exp(z);  // log hazard (+ constant) if observed - cumulative hazard
   }
 };
 

@@ -7,8 +7,8 @@ DataError::DataError(const std::string& place, const std::string& rule) : DataEr
 
 namespace {
 
-// Where the backquote is that ends the one at 0. A value may begin with a name in backquotes of its own, as
-// columns have: `prior-for `a b` flat`.
+// The position of the backquote that closes the one at 0. A value may begin with a name that is in backquotes
+// itself, as columns' names can be: `prior-for `a b` flat`.
 std::size_t end_of_quote(std::string_view message) {
   const std::size_t close = message.find('`', 1);
   if (close == std::string_view::npos || close < 2 || message[close - 1] != ' ') return close;
@@ -44,12 +44,13 @@ std::string spelled(std::string_view message, const OptionSpelling& spelling) {
         continue;
       }
     }
-    // "`order 2`" is a column, quoted from the user's text.
+    // With double quotes around it, "`order 2`" is a column's name from the user's text, not an option.
     const bool users_own = out.ends_with('"') && message.substr(close + 1).starts_with('"');
     const std::string words =
         users_own ? std::string() : spelled_quote(message.substr(1, close - 1), spelling);
     if (words.empty()) {
-      // The second backquote may open the next pair: a message may quote a single one from the user's text.
+      // Keep the second backquote: it may open the next pair, because the user's text may contain a single
+      // one.
       out += message.substr(0, close);
       message.remove_prefix(close);
     } else {

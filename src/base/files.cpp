@@ -74,7 +74,7 @@ ResultDirectory::ResultDirectory(const std::string& path) {
 }
 
 ResultDirectory::~ResultDirectory() {
-  if (!made_.empty()) ::rmdir(made_.c_str());  // fails if it is not empty, as it should
+  if (!made_.empty()) ::rmdir(made_.c_str());  // fails if the directory is not empty, as it should
 }
 
 std::string read_file(const std::string& file) {

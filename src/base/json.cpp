@@ -14,7 +14,7 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-// Receives the library's events and makes values of them.
+// Receives the library's parse events and builds values from them.
 class Builder {
  public:
   Json root;
@@ -28,7 +28,7 @@ class Builder {
     return add(value);
   }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(Library::binary_t& /*value*/) { return false; }  // of the library's other formats
+  bool binary(Library::binary_t& /*value*/) { return false; }  // only for the library's binary formats
 
   bool start_object(std::size_t /*size*/) { return open(Json::object()); }
   bool start_array(std::size_t /*size*/) { return open(Json::array()); }
@@ -47,9 +47,9 @@ class Builder {
   }
 
  private:
-  // Containers that are not complete yet, outermost first, each with its name in the one around it.
+  // Containers that are not complete yet, outermost first, each with its member name in the one around it.
   std::vector<JsonMember> open_;
-  std::string name_;  // of the member that comes next
+  std::string name_;  // the name of the next member
 
   bool open(Json container) {
     if (open_.size() == Json::deepest)
@@ -155,7 +155,7 @@ bool Json::is_string() const noexcept { return std::holds_alternative<std::strin
 bool Json::is_array() const noexcept { return std::holds_alternative<Array>(value_); }
 bool Json::is_object() const noexcept { return std::holds_alternative<Object>(value_); }
 
-// A search from the front: our objects are small, or are read member by member.
+// A linear search: our objects are small, or are read member by member.
 const Json* Json::find(std::string_view name) const noexcept {
   if (const auto* members = std::get_if<Object>(&value_))
     for (const JsonMember& member : *members)

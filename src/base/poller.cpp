@@ -18,7 +18,7 @@ void Poller::stop() {
 void Poller::run(std::chrono::milliseconds period, const std::function<void()>& poll) {
   std::unique_lock lock(mutex_);
   while (!stopping_.wait_for(lock, period, [this] { return stop_; })) {
-    lock.unlock();  // stop() must not wait for a poll only to say that it wants to end
+    lock.unlock();  // so that stop() can set stop_ while poll runs
     try {
       poll();
     } catch (...) {

@@ -2,10 +2,10 @@
 // exp, log and their relatives on one Highway vector of doubles; for kernels that compute in registers.
 // Included once per instruction set by foreach_target.h, hence the toggled guard instead of #pragma once.
 //
-// Our own versions, because those of Highway 1.0.3 (contrib/math) are as accurate only inside their ranges:
-// there exp(NaN) is 0, so a NaN would become a likelihood, log(0) is -746 and log(inf) is 709.8. These accept
-// every double. The polynomials are minimax (Remez in 300-bit arithmetic) with coefficients rounded to
-// double; their errors are 2^-57.9 for exp and 2^-59.4 for log, so rounding dominates.
+// Our own versions, because those of Highway 1.0.3 (contrib/math) are accurate only inside their ranges:
+// their exp(NaN) is 0, so a NaN would become a likelihood, their log(0) is -746 and their log(inf) 709.8.
+// These accept every double. The polynomials are minimax (Remez in 300-bit arithmetic) with coefficients
+// rounded to double; their errors are 2^-57.9 for exp and 2^-59.4 for log, so rounding dominates.
 #if defined(MLO_BASE_SPECIAL_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLO_BASE_SPECIAL_INL_HPP
 #undef MLO_BASE_SPECIAL_INL_HPP
@@ -33,7 +33,7 @@ inline constexpr double kRound = 0x1.8p52;
 inline constexpr double kRoundBiased = 0x1.8p52 + 1023;
 
 // e^x for -746 <= x <= 710 or NaN: e^x = 2^k e^r with |r| <= ln(2)/2. 2^k is applied in two halves, because k
-// itself is outside the exponents of a double where the result is subnormal or overflows; only the last
+// itself is outside a double's range of exponents if the result is subnormal or overflows; only the last
 // product rounds.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_in_range(D d, V x) {
@@ -122,8 +122,8 @@ HWY_INLINE Split<V> split_exponent(D d, V x) {
   // Shifted so that the exponent field steps at sqrt(1/2) 2^k, not at 2^k.
   const auto shifted = hn::Add(hn::BitCast(bits, x), hn::Set(bits, 0x3ff0000000000000 - sqrt_half));
   const auto m = hn::Add(hn::And(shifted, hn::Set(bits, 0x000fffffffffffff)), hn::Set(bits, sqrt_half));
-  // The biased exponent, or-ed into 2^52, is 2^52 + k + 1023: an integer conversion every instruction set
-  // has.
+  // The biased exponent, or-ed into the bits of 2^52, gives the double 2^52 + k + 1023: a conversion from
+  // integer that works on every instruction set.
   const auto k = hn::Or(hn::ShiftRight<52>(shifted), hn::Set(bits, 0x4330000000000000));
   return {hn::Sub(hn::BitCast(d, k), hn::Set(d, 0x1p52 + 1023)), hn::BitCast(d, m)};
 }

@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mlo::HWY_NAMESPACE {
 
-// The first `count` of a vector's lanes, then ones.
+// The first `count` lanes from memory, the others 1.
 template <class D>
 HWY_INLINE hn::Vec<D> load_rest(D d, const double* x, std::size_t count) {
   HWY_ALIGN double rest[hn::MaxLanes(d)];
@@ -87,7 +87,7 @@ HWY_INLINE V join(V a, V b) {
   return hn::MulAdd(a, b, hn::Add(a, b));
 }
 
-// A sum that carries its rounding errors along (Knuth's two-sum), for any order of magnitudes.
+// A sum that keeps its rounding errors (Knuth's two-sum), whichever operand is larger.
 template <class V>
 struct CompensatedSum {
   V sum;
@@ -100,7 +100,7 @@ struct CompensatedSum {
   }
 };
 
-// Vectors per log: the log is then 3 % of the work, and the product, at most 2^32, far from overflow.
+// Vectors per log: the log is then 3 % of the work, and the product is at most 2^32, far from overflow.
 constexpr std::size_t kFactors = 32;
 
 // Adds the softplus of kFactors vectors at x.
@@ -111,7 +111,7 @@ HWY_INLINE void add_softplus_block(D d, const double* x, CompensatedSum<V>& tota
   V positive = zero;
   V product = zero;
   for (std::size_t k = 0; k < kFactors; k += 4, x += 4 * lanes) {
-    // Four at a time, joined as a tree: short dependencies, and rounding errors that grow like the logarithm
+    // Four at a time, combined as a tree: dependencies are short, and rounding errors grow like the logarithm
     // of the count.
     const V x0 = hn::LoadU(d, x);
     const V x1 = hn::LoadU(d, x + lanes);

@@ -14,8 +14,8 @@ namespace mlo {
 namespace {
 
 // Passes over the data follow each other within microseconds, and going to sleep and being woken costs as
-// much as a short pass. Spinning for about 50 us before sleeping bridges the gap and costs an idle pool
-// nothing.
+// much as a short pass. Spinning for about 50 us before sleeping bridges the gap, and an idle pool still
+// sleeps.
 constexpr int kLooks = 2000;
 
 void pause_briefly() noexcept {
@@ -34,16 +34,16 @@ void look_for(Ready ready) noexcept {
 }  // namespace
 
 // A run is a job that threads join. The caller opens it, works on it itself, closes it when no task is left
-// to hand out, and waits for those who joined: a worker that wakes late finds the job closed and holds nobody
-// up.
+// to hand out, and waits for the workers that joined. A worker that wakes late finds the job closed and
+// delays nobody.
 struct ThreadPool::Impl {
   std::vector<std::thread> workers;
 
   std::mutex mutex;  // guards what follows; the atomics are also read without it while spinning
   std::condition_variable wake;
   std::condition_variable left;
-  std::atomic<std::uint64_t> generation{0};  // of the job
-  std::atomic<std::size_t> joined{0};        // workers in the job
+  std::atomic<std::uint64_t> generation{0};  // the job's number
+  std::atomic<std::size_t> joined{0};        // workers that are in the job
   bool open = false;
   bool stopping = false;
 
@@ -51,7 +51,7 @@ struct ThreadPool::Impl {
   std::size_t tasks = 0;
   Call call = nullptr;
   void* body = nullptr;
-  alignas(64) std::atomic<std::size_t> next{0};  // its own cache line: every task writes it
+  alignas(64) std::atomic<std::size_t> next{0};  // on a cache line of its own, because every task writes it
 
   std::mutex error_mutex;
   std::exception_ptr error;

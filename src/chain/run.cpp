@@ -37,7 +37,7 @@ Promise run_chains(std::size_t dim, std::size_t threads, const ChainOptions& opt
         try {
           chain->advance(turn);
         } catch (const Error&) {
-          continue;  // the first failure is the one to tell
+          continue;  // the first failure is the one to report
         }
       }
       throw;

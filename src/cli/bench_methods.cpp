@@ -35,7 +35,7 @@ void run(const BenchCommand& command, int& exit_code) {
   const BenchOptions& o = command.options;
   if (o.fit.data.empty() || o.fit.formula.empty())
     throw UsageError("DATA and FORMULA are required, e.g. mlo bench-methods data.csv \"y ~ x1 + x2\"");
-  // Before anything is run: a directory that cannot be made must not cost the results.
+  // Before anything is run, so that no results are lost if the directory cannot be made.
   std::optional<ResultDirectory> directory;
   if (!command.out.empty()) directory.emplace(command.out);
   catch_interrupts();
@@ -66,27 +66,25 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
   BenchOptions& o = command->options;
   CLI::App* c =
       app.add_subcommand("bench-methods", "Run methods side by side and compare them with the posterior");
-  // The model, and what all methods share; what a method has for itself is in --methods.
+  // Options of the model, and those that all methods share; a method's own options are given in --methods.
   add_options(*c, o.fit, [](const Option& option) {
     return !option.of_method && option.name != "method" && option.name != "out" && option.name != "resume";
   });
   c->get_option("--warmup")->default_str(std::to_string(o.fit.warmup));
-  c->get_option("--draws")
-      ->default_str(std::to_string(o.fit.draws))
-      ->description("Draws of each chain, at most");
+  c->get_option("--draws")->default_str(std::to_string(o.fit.draws))->description("The most draws per chain");
   c->get_option("--seed")->description("Seed. Default: 1");
   c->add_option("--methods", o.methods,
                 "Methods, separated by commas, each with options of its own after colons: "
                 "exact,full,mlo:subsample-size=5000:weights=score. Default: all")
       ->delimiter(',')
       ->group("Comparison");
-  c->add_option("--seconds", o.seconds, "Seconds of sampling, at most, for each method")
+  c->add_option("--seconds", o.seconds, "The most seconds of sampling per method")
       ->capture_default_str()
       ->group("Comparison");
   c->add_option(
        "--reference-draws", o.reference_draws,
-       "Draws per chain of the posterior that the methods are compared with, by exact, or full where the "
-       "model has no exact")
+       "Draws per chain of the posterior that the methods are compared with; they come from exact, or from "
+       "full if exact cannot handle the model")
       ->check(integer())
       ->capture_default_str()
       ->group("Comparison");
@@ -98,7 +96,7 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
   c->add_flag("--json", command->json, "Print the table as JSON")->group("Run");
   c->add_flag("-q,--quiet", command->quiet, "No progress on stderr")->group("Run");
   c->footer(
-      "A method that runs out of time is compared by what it has drawn; what has not mixed shows in rhat.\n"
+      "A method that runs out of time is compared by what it has drawn; rhat shows if its chains have not mixed.\n"
       "\n"
       "Example:\n"
       "  mlo simulate logistic --rows 100000 --out data.csv\n"

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Checks of option values that the parser's own conversions do not make.
+// Checks of option values, stricter than the parser's own conversions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace mlo::cli {
 
-// Text that is a T from its first to its last character, where the parser's own conversion is more forgiving.
+// The whole text must be a T. The parser's own conversion is less strict.
 template <class T>
 CLI::Validator whole(const std::string& range) {
   return {[range](std::string& text) {
@@ -21,13 +21,13 @@ CLI::Validator whole(const std::string& range) {
           ""};
 }
 
-// Any 64-bit whole number, negative ones too: which of them an option takes is said by its own rule.
+// Any whole number, negative ones too: each option's own rule says which of them it takes.
 inline CLI::Validator integer() { return whole<std::int64_t>("of at most 18 digits"); }
 
-// 0, 1, ..., 2^64 - 1. The parser would take -1 for the largest of them.
+// 0, 1, ..., 2^64 - 1. The parser would read -1 as the largest of them.
 inline CLI::Validator whole_number() { return whole<std::uint64_t>("from 0 to 18446744073709551615"); }
 
-// A name that is empty is most often a script's variable that was never set: it must not pass for no name.
+// An empty name is usually a script's variable that was never set: it must not count as no name given.
 inline CLI::Validator not_empty() {
   return {[](std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); },
           ""};

@@ -17,8 +17,8 @@ struct RunSummary;
 
 namespace mlo::cli {
 
-// Each adds one command to the program; its body runs when the command line names it. Exit code by reference,
-// because an interrupted fit has a result and an exit code of its own.
+// Each adds one command to the program, which runs if the command line names it. The exit code is a
+// reference, because an interrupted fit has both a result and an exit code of its own.
 void add_demo(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
 void add_summary(CLI::App& app);
@@ -31,14 +31,16 @@ void add_bench_methods(CLI::App& app, int& exit_code);
 [[nodiscard]] const std::atomic<bool>& interrupt_flag();
 void catch_interrupts();
 
-// Tells on_command_line() which command was called: its options are spelled beside those of fit.
+// Tells on_command_line() which command was called, so that it knows that command's options besides those of
+// fit.
 void speak_for(const CLI::App& command);
-// A message of the library, which names options by `name` or `name value`, as it is said on the command line.
+// Turns a message of the library, which names options by `name` or `name value`, into words for the command
+// line.
 [[nodiscard]] std::string on_command_line(std::string_view message);
 [[nodiscard]] RunSummary on_command_line(RunSummary summary);
 [[nodiscard]] Comparison on_command_line(Comparison comparison);
 
-// Results go to stdout through this: a full disk or a closed pipe is an error, not silence.
+// Writes results to stdout. A full disk or a closed pipe is an error, not silence.
 void print(std::string_view text);
 
 }  // namespace mlo::cli

@@ -40,7 +40,7 @@ std::string Config::explain(std::string message) const {
   const auto named = [&](const std::string& option) {
     const std::size_t at = message.find(option);
     if (at == std::string::npos) return false;
-    const std::size_t end = at + option.size();  // of --prior, but not of --prior-for
+    const std::size_t end = at + option.size();  // --prior must not match within --prior-for
     return end == message.size() ||
            (std::isalnum(static_cast<unsigned char>(message[end])) == 0 && message[end] != '-');
   };
@@ -63,13 +63,13 @@ Config read_config(const std::vector<std::string>& typed, const CLI::App& fit) {
   }
   Config config{file, {}};
   for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // how the parser marks a section's begin and end
+    if (item.name == "++" || item.name == "--") continue;  // the start and end of a section
     if (!item.parents.empty() && item.parents != std::vector<std::string>{"fit"})
       throw UsageError(file + ": unknown section [" + item.parents[0] +
-                       "]; options stand at the top or under [fit]");
+                       "]; options go at the top or under [fit]");
     if (item.name == "data" || item.name == "formula")
       throw UsageError(file + ": \"" + item.name +
-                       "\" is not an option: DATA and FORMULA stand on the command line");
+                       "\" is not an option: DATA and FORMULA go on the command line");
     const std::string name = "--" + item.name;
     const CLI::Option* option = fit.get_option_no_throw(name);
     if (option == nullptr)

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // The paper's logistic example, simulated in memory: n = 100,000, two standard normal columns, no intercept,
-// theta = (1, 0.5), priors N(0, variance 10). By the paper's algorithms and by `exact`, side by
+// theta = (1, 0.5), priors N(0, variance 10). Fitted with the paper's algorithms and with `exact`, side by
 // side.
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/text.hpp"
 #include "mlo/fit/fit.hpp"
 #include "mlo/fit/simulate.hpp"
 
@@ -58,18 +59,19 @@ void run(const DemoCommand& demo, int& exit_code) {
   std::string text = fmt::format(
       "The paper's logistic example: {} rows, true coefficients 1 and 0.5.\n\n"
       "{:<14} {:>13} {:>16} {:>16} {:>14} {:>10}\n",
-      demo.rows, "method", "rows per step", "x1 mean (sd)", "x2 mean (sd)", "sd / Laplace", "seconds");
+      grouped(static_cast<std::uint64_t>(demo.rows)), "method", "rows per step", "x1 mean (sd)",
+      "x2 mean (sd)", "sd / Laplace", "seconds");
   for (const FitResult* result : {&mlo, &adaptive, &full, &exact}) {
     const RunSummary& s = result->summary;
-    text += fmt::format("{:<14} {:>13.6g} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
-                        s.method.rows_per_step,
+    text += fmt::format("{:<14} {:>13} {:>16} {:>16} {:>14.1f} {:>10.2f}\n", s.method.name,
+                        plain_number(s.method.rows_per_step),
                         fmt::format("{:.3f} ({:.3f})", s.parameters[0].mean, s.parameters[0].sd),
                         fmt::format("{:.3f} ({:.3f})", s.parameters[1].mean, s.parameters[1].sd),
                         s.noise.median_ratio, s.seconds.total);
   }
   text +=
-      "\nThe paper's subsampled chains find the right place but not the right spread. full does, from all "
-      "rows; exact\ndoes from next to none, and is what mlo fit takes by itself. Its summary is:\n\n";
+      "\nThe paper's subsampled chains find the right place but not the right spread. full finds both, from all "
+      "rows; exact\nfinds both from almost none, and is what mlo fit uses by default. Its summary is:\n\n";
   text += as_table(on_command_line(exact.summary));
   print(text);
   if (exact.summary.interrupted) exit_code = static_cast<int>(ExitCode::interrupted);
@@ -86,7 +88,7 @@ void add_demo(CLI::App& app, int& exit_code) {
   c->add_option("--seed", command->seed, "Seed of the data and the chains")
       ->check(whole_number())
       ->capture_default_str();
-  c->add_option("--threads", command->threads, "Threads; 0 = all the machine has")
+  c->add_option("--threads", command->threads, "Number of threads; 0 = all that the machine has")
       ->check(integer())
       ->capture_default_str();
   c->add_flag("-q,--quiet", command->quiet, "No progress");

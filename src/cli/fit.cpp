@@ -19,11 +19,11 @@ struct FitCommand {
   FitOptions options;
   bool json = false;
   bool quiet = false;
-  std::string config;  // was read before the options were parsed: see config.hpp
+  std::string config;  // not used: the file is read before the options are parsed, see config.hpp
 };
 
-// A resumed run takes its options from its directory. Naming others without the data would be ignored:
-// refuse.
+// A resumed run takes its options from its directory. Other options without the data would be ignored, so
+// they are refused.
 void check_resume(const CLI::App& c, const FitCommand& command) {
   if (!command.options.resume || !command.options.data.empty()) return;
   for (const CLI::Option* option : c.get_options()) {
@@ -67,8 +67,8 @@ void add_fit(CLI::App& app, int& exit_code) {
   c->add_flag("-q,--quiet", command->quiet, "No progress, no notes on stderr")->group("Run");
   c->add_option(
        "--config", command->config,
-       "TOML file with options of this command, e.g.  family = \"poisson\"; DATA and FORMULA are not among "
-       "them, and the command line has the last word")
+       "TOML file with options of this command, e.g.  family = \"poisson\". DATA and FORMULA go on the command "
+       "line, whose options override those of the file")
       ->check(not_empty())
       ->type_name("FILE")
       ->group("Run");

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The table of options on the command line.
+// Puts the table of options on the command line.
 #pragma once
 
 #include <functional>

@@ -54,7 +54,7 @@ constexpr const char* description =
     "  mlo COMMAND --help                           all options of a command\n"
     "\n"
     "Results go to standard output, everything else to standard error.\n"
-    "Exit codes: 0 good; 2 usage (options, formula); 3 data or files; 4 the model cannot be fitted;\n"
+    "Exit codes: 0 success; 2 usage (options, formula); 3 data or files; 4 the model cannot be fitted;\n"
     "130 interrupted (what was drawn is kept).";
 
 int report(const std::string& command, const std::string& message, mlo::ExitCode code) {
@@ -69,7 +69,7 @@ std::string command_names(const CLI::App& app) {
   return out;
 }
 
-// The parser's messages in our words, where its own would puzzle.
+// The parser's messages in our words, where its own are hard to understand.
 std::string explain(const CLI::ParseError& e, const CLI::App& app) {
   std::string text = e.what();
   const auto after = [&](std::string_view prefix) { return text.substr(prefix.size()); };
@@ -112,7 +112,7 @@ int run(int argc, char** argv) {
     config = cli::read_config(arguments, *app.get_subcommand("fit"));
     if (!config.arguments.empty())
       arguments.insert(arguments.begin() + 1, config.arguments.begin(), config.arguments.end());
-    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    std::reverse(arguments.begin(), arguments.end());  // the order that the parser expects
     app.parse(std::move(arguments));
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
@@ -135,6 +135,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write error with a message, not a crash
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error with a message, not a crash
   return run(argc, argv);
 }

@@ -22,9 +22,9 @@ void add_methods(CLI::App& app) {
           "{}\n",
           m.name, m.summary, promise_name(m.promise), m.reads, needs_of(m), m.trust, m.source);
     text +=
-        "\nexact: the draws' law is the posterior. bounded error, approximate: it is not; the summary then "
+        "\nexact: the draws come from the posterior. bounded error, approximate: they do not; the summary then "
         "shows the noise\n"
-        "in the acceptance ratio and the spread of the Laplace fit beside the draws'.\n\n"
+        "in the acceptance ratio, and the spread of the Laplace fit beside that of the draws.\n\n"
         "Families (mlo fit --family NAME)\n\n";
     for (const FamilySpec* f : families())
       text += fmt::format("  {:<20} response: {}\n  {:<20} parameters: {}\n", f->name, f->response, "",

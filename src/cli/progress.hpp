@@ -21,9 +21,9 @@ class Progress {
   // The watcher refers to this object, which must outlive the fit.
   [[nodiscard]] FitWatcher watcher();
 
-  // `done` of `all` pieces of work, with the time that is left. From one thread at a time.
+  // Shows `done` of `all` pieces of work, with the time that is left. To be called from one thread at a time.
   void show_work(const std::string& what, double done, double all);
-  // Takes back the line that changes, before something else is printed.
+  // Erases the line that changes, before something else is printed.
   void clear();
 
  private:

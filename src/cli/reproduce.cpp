@@ -76,7 +76,7 @@ void run(const ReproduceCommand& command) {
 void add_reproduce(CLI::App& app) {
   auto command = std::make_shared<ReproduceCommand>();
   experiments::Settings& s = command->settings;
-  CLI::App* c = app.add_subcommand("reproduce", "Make the paper's tables and figures again");
+  CLI::App* c = app.add_subcommand("reproduce", "Reproduce the paper's tables and figures");
   c->add_option("WHAT", command->target, fmt::format("One of {}", target_names()))->capture_default_str();
   c->add_option("--reps", s.reps, "Replications, B. Default: 100 (10 with --quick)")->check(integer());
   c->add_option("--data", s.data, "Table 5: the Covertype data, as CSV with a header line; plain or gzip")
@@ -85,12 +85,13 @@ void add_reproduce(CLI::App& app) {
   c->add_option("--seed", s.seed, "Seed of the data and the chains")
       ->check(whole_number())
       ->capture_default_str();
-  c->add_option("--threads", s.threads, "Threads; 0 = all the machine has. Results do not depend on it")
+  c->add_option("--threads", s.threads,
+                "Number of threads; 0 = all that the machine has. Results do not depend on it")
       ->check(integer())
       ->capture_default_str();
   c->add_option(
        "-o,--out", s.out,
-       "Directory for every replication, the tables and figures; what is there already is used. Default: "
+       "Directory for all replications, tables and figures; what is there already is reused. Default: "
        "mlo-reproduce (mlo-reproduce-quick with --quick)")
       ->check(not_empty())
       ->type_name("DIR");
@@ -109,7 +110,7 @@ void add_reproduce(CLI::App& app) {
   unstated("--delta-covertype", s.delta_covertype, "Table 5: delta of the adaptive method");
   unstated("--start", s.start, "Where chains start: mode, or laplace (a draw from the fit)");
   c->footer(
-      "Ctrl-C keeps the replications that are finished; the same command goes on from there.\n"
+      "Ctrl-C keeps the replications that are finished; the same command continues from there.\n"
       "\n"
       "Example:\n"
       "  mlo reproduce --quick\n"

@@ -27,15 +27,15 @@ struct SimulateCommand {
   std::string out;
 };
 
-// The file that a symbolic link stands for: the one to be written, whether it is there or not.
+// The file that a symbolic link leads to, whether it exists or not.
 std::string behind_links(fs::path path) {
   std::error_code error;
   while (fs::is_symlink(path, error)) path = path.parent_path() / fs::read_symlink(path);
   return path;
 }
 
-// Writes FILE.part, which takes FILE's place when it is whole; before that, FILE is what it was. What is
-// there and is no regular file, such as a pipe, is written to as it is.
+// Writes FILE.part, which replaces FILE once it is complete; until then FILE is unchanged. If FILE exists and
+// is not a regular file, such as a pipe, it is written to directly.
 class OutFile {
  public:
   explicit OutFile(const std::string& name) : name_(name) {
@@ -78,15 +78,14 @@ class OutFile {
   std::FILE* file_ = nullptr;
 };
 
-// Columns are not for families whose one coefficient is a parameter by itself: their options would be
-// ignored.
+// Refuses the options of columns for families that have one parameter and no columns: they would be ignored.
 void check_given(const CLI::App& c, const FamilySpec& family) {
   for (const char* option : {"--intercept", "--correlation"})
     if (!family.simulation.columns && c.count(option) > 0)
       throw UsageError(fmt::format("{} has no meaning with the family {}", option, family.name));
 }
 
-// The numbers of all families; one that several have is one option.
+// Adds options for the numbers of all families; a number that several families share is one option.
 void add_numbers(CLI::App& c, SimulateOptions& o) {
   std::map<std::string, std::string> help;
   for (const FamilySpec* family : families())
@@ -134,7 +133,7 @@ void add_simulate(CLI::App& app) {
   c->add_option("--seed", o.seed, "Seed: same seed, same data")->check(whole_number())->capture_default_str();
   c->add_option(
        "-o,--out", command->out,
-       "File to write; one that exists is replaced when the new one is whole. Default: standard output")
+       "File to write; an existing file is replaced when the new one is complete. Default: standard output")
       ->check(not_empty())
       ->type_name("FILE");
   c->footer("Example:\n  mlo simulate logistic --rows 100000 --coefficients 1,0.5 --seed 7 --out data.csv");

@@ -37,7 +37,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// As a shell reads it.
+// Quoted for a shell.
 std::string shell_quoted(std::string_view value) {
   const auto has = [&](std::string_view any) { return value.find_first_of(any) != std::string_view::npos; };
   if (!has(" ()\"'`$&;|<>*?#~\\")) return std::string(value);
@@ -45,7 +45,7 @@ std::string shell_quoted(std::string_view value) {
   return mark + std::string(value) + mark;
 }
 
-// The name of a parameter, or the name and its prior, which are two arguments.
+// The value is a parameter's name, or a name and its prior, which are two arguments.
 std::string quoted_pair(const Option& option, std::string_view value) {
   FitOptions options;
   try {
@@ -59,7 +59,7 @@ std::string quoted_pair(const Option& option, std::string_view value) {
 }
 
 std::string spelling(std::string_view name, std::string_view value) {
-  // The one command that messages name. A column called `summary score` is not a run.
+  // The only command that messages name. `summary` may also begin a column's name, such as `summary score`.
   if (name == "summary" && std::filesystem::exists(std::string(value) + "/run.json"))
     return "mlo summary " + shell_quoted(value);
   const bool flag_of_command = is_flag_of_command(name);
@@ -67,7 +67,7 @@ std::string spelling(std::string_view name, std::string_view value) {
   const bool known =
       option != nullptr ? value.empty() || takes(*option, std::string(value)) : flag_of_command;
   if (!known) return {};
-  // Of fit an argument, of reproduce an option.
+  // `data` is an argument of fit, but an option of reproduce.
   const bool argument = option != nullptr && option->group == Option::Group::argument && !flag_of_command;
   if (argument && !value.empty()) return {};
   const std::string flag = argument ? upper(name) : "--" + std::string(name);
@@ -82,7 +82,7 @@ void speak_for(const CLI::App& command) { speaking = &command; }
 
 std::string on_command_line(std::string_view message) {
   std::string out = spelled(message, spelling);
-  // A run is continued by a command that can be copied, whichever command says so.
+  // How to continue a run is shown as a command to copy, whichever command the message comes from.
   constexpr std::string_view options = "--resume and --out ", command = "mlo fit --resume --out ";
   if (const std::size_t at = out.find(options); at != std::string::npos)
     out.replace(at, options.size(), command);
@@ -90,7 +90,7 @@ std::string on_command_line(std::string_view message) {
 }
 
 RunSummary on_command_line(RunSummary summary) {
-  for (std::string& note : summary.notes)  // a column may be called `order 2`
+  for (std::string& note : summary.notes)  // not in the note on priors, where `order 2` is a column
     if (!note.starts_with("priors: ")) note = on_command_line(note);
   for (std::string& warning : summary.warnings) warning = on_command_line(warning);
   summary.noise.words = on_command_line(summary.noise.words);

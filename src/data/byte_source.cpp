@@ -46,7 +46,7 @@ RawFile::~RawFile() { ::close(descriptor_); }
 
 std::size_t RawFile::read(std::span<char> to) {
   std::size_t have = 0;
-  while (have < to.size()) {  // a pipe gives what it has, so ask again
+  while (have < to.size()) {  // a read from a pipe may give less than was asked for
     const ssize_t got = ::read(descriptor_, to.data() + have, to.size() - have);
     if (got == 0) break;
     if (got > 0) {
@@ -80,7 +80,7 @@ class PlainSource final : public ByteSource {
 
  private:
   std::unique_ptr<RawFile> raw_;
-  std::array<char, 2> first_{};  // read to look for the magic bytes; a pipe cannot be rewound
+  std::array<char, 2> first_{};  // already read, to look for gzip's magic bytes: a pipe cannot be rewound
   std::size_t first_size_;
   std::size_t first_used_ = 0;
   std::uint64_t done_ = 0;

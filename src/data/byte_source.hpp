@@ -18,15 +18,17 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Fills `to` and returns the number of bytes; fewer than asked for means the end. Throws DataError.
+  // Fills `to` and returns the number of bytes read; fewer than `to` holds means the end of the file. Throws
+  // DataError.
   [[nodiscard]] virtual std::size_t read(std::span<char> to) = 0;
 
-  // The share of the file's own (compressed) bytes behind what read() has returned, 0..1; 0 for a pipe.
+  // The share of the file read so far, 0..1, in bytes of the file itself, which may be compressed. 0 for a
+  // pipe.
   [[nodiscard]] virtual double share() const noexcept = 0;
 };
 
-// Opens a file; gzip is recognised by its first bytes, not by its name. A gzip file is inflated by a thread
-// of its own, in blocks of block_bytes and a few blocks ahead, so that inflating and parsing overlap.
+// Opens a file; gzip is recognised by its first bytes, not by its name. A gzip file is inflated on a separate
+// thread, in blocks of block_bytes and a few blocks ahead, so that inflating and parsing overlap.
 [[nodiscard]] std::unique_ptr<ByteSource> open_bytes(const std::string& file, std::size_t block_bytes);
 
 // What to tell the user when the system refuses a file with this errno.

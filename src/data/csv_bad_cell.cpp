@@ -8,8 +8,8 @@
 
 namespace mlo::csv {
 
-// The first bad cell ends the reading. But what to say depends on the column: if most of its first cells are
-// text, it is a text column, and otherwise this cell is a mistake. So read on, as far as that takes.
+// The first bad cell ends the reading, but the message depends on the column: if most of its first cells are
+// text, it is a text column; otherwise this cell is a mistake. So read on until enough cells are known.
 void Parser::bad_cell(const Step& step, const Cell& cell, CellKind kind) {
   constexpr std::size_t sample = 100;  // non-missing cells
   const double* const staged = tile_.data() + step.column * tile_rows_;

@@ -9,14 +9,14 @@
 namespace mlo::csv {
 namespace {
 
-constexpr std::size_t slack = 128;       // for the added newline, and for loads that run over the end
+constexpr std::size_t slack = 128;       // for the added newline, and for loads that read past the end
 constexpr std::size_t min_capacity = 4;  // the longest byte order mark
 
 std::unique_ptr<char[]> make_buffer(std::size_t capacity) {
   return std::make_unique<char[]>(capacity + slack);
 }
 
-// The encoding a byte order mark announces, where it is one that we do not read.
+// The encoding that a byte order mark announces, if it is one that we do not read.
 const char* foreign_encoding(std::string_view start) noexcept {
   using namespace std::string_view_literals;
   if (start.starts_with("\xFF\xFE\0\0"sv) || start.starts_with("\0\0\xFE\xFF"sv)) return "UTF-32";
@@ -39,7 +39,7 @@ Lines::Lines(const std::string& file, std::size_t buffer_bytes)
   if (start.starts_with("\xEF\xBB\xBF")) {
     size_ -= 3;
     std::memmove(buffer_.get(), buffer_.get() + 3, size_);
-    if (size_ == 1 && ended_) size_ = 0;  // the newline that append() gave to the mark alone
+    if (size_ == 1 && ended_) size_ = 0;  // the file is only the mark, and append() added a newline to it
   }
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A window on a file's text that always ends at the end of a line, and never holds more than it must.
+// A window onto a file's text that always ends at the end of a line and holds no more than it must.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace mlo::csv {
 
 class Lines {
  public:
-  // The longest record (with its line end) that is read; what is longer is hardly a CSV file.
+  // The longest record that is accepted, with its line end; a file with a longer one is hardly CSV.
   static constexpr std::size_t max_record = std::size_t{8} << 20;
 
   // The window starts empty, with room for buffer_bytes; it grows only for a record that does not fit.
@@ -27,12 +27,12 @@ class Lines {
   [[nodiscard]] const char* begin() const noexcept { return buffer_.get(); }
   [[nodiscard]] const char* end() const noexcept { return buffer_.get() + complete_; }
 
-  // After the window: the start of a line whose end has not been read.
+  // What follows the window: the start of a line whose end has not been read yet.
   [[nodiscard]] std::span<const char> rest() const noexcept { return {end(), size_ - complete_}; }
 
   enum class More {
     yes,
-    end,       // of the file: what was kept is all there is
+    end,       // the file has ended: what was kept is all there is
     too_long,  // what was kept fills max_record
     nul,       // a NUL byte follows rest()
   };
@@ -40,7 +40,7 @@ class Lines {
   [[nodiscard]] More more(const char* keep);
 
   [[nodiscard]] double share() const noexcept { return source_->share(); }
-  // The bytes of text from the start of the file to p, a place in the window.
+  // The number of bytes of text from the start of the file to p, which points into the window.
   [[nodiscard]] std::uint64_t bytes_before(const char* p) const noexcept {
     return read_ - (size_ - static_cast<std::size_t>(p - begin()));
   }
@@ -54,7 +54,7 @@ class Lines {
   std::unique_ptr<ByteSource> source_;
   std::size_t capacity_;
   std::unique_ptr<char[]> buffer_;
-  std::size_t complete_ = 0;  // <= size_: the window
+  std::size_t complete_ = 0;  // bytes in the window, <= size_
   std::size_t size_ = 0;
   bool ended_ = false;
   bool nul_ = false;

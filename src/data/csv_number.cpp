@@ -18,8 +18,8 @@ bool equal_ignoring_case(std::string_view cell, std::string_view lower) noexcept
   });
 }
 
-// Of a number out of a double's range, [-]digits[.digits][e[-+]digits]: is it too small rather than too
-// large? That is the sign of the exponent of its first significant digit.
+// Whether a number outside a double's range, [-]digits[.digits][e[-+]digits], is too small rather than too
+// large. It is if the decimal exponent of its first significant digit is negative.
 bool underflows(std::string_view number) noexcept {
   constexpr std::int64_t huge = std::int64_t{1} << 40;  // beyond any number of digits a cell can have
   std::int64_t exponent = 0;
@@ -46,7 +46,7 @@ bool underflows(std::string_view number) noexcept {
   return exponent < 0;
 }
 
-// A number without a leading '+', as long as it is all of the text.
+// Reads a number without a leading '+', which must be the whole text.
 CellKind read_number(std::string_view text, double& value) noexcept {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);

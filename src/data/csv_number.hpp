@@ -26,7 +26,7 @@ enum class CellKind { number, missing, not_finite, text };
 
 namespace number {
 
-// One operation on two exact doubles must be rounded once.
+// An operation on two doubles must round once, to double precision.
 static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1);
 
 __extension__ using uint128 = unsigned __int128;
@@ -36,7 +36,7 @@ inline constexpr std::array<double, max_exact_power + 1> powers_of_ten = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// 10^k, and the largest w for which w * 10^k + (10^k - 1) is sure to fit 64 bits.
+// 10^k, and the largest w for which w * 10^k + (10^k - 1) is sure to fit in 64 bits.
 struct SmallPower {
   std::uint64_t value = 1;
   std::uint64_t limit = 0;
@@ -57,7 +57,7 @@ struct Divisor {
   std::uint64_t reciprocal = 0;
   int shift = 0;
 };
-inline constexpr std::size_t max_power_of_five = 27;  // the last below 2^64
+inline constexpr std::size_t max_power_of_five = 27;  // 5^27 is the last one below 2^64
 inline constexpr auto divisors = [] {
   std::array<Divisor, max_power_of_five + 1> table;
   std::uint64_t power = 1;
@@ -70,18 +70,18 @@ inline constexpr auto divisors = [] {
   return table;
 }();
 
-// w / 10^k for 0 < w, k <= 27. The division by 5^k is one of integers: a quotient of 64 bits, and whether
-// anything remains, are all that rounding to 53 bits needs. Division by a known reciprocal: Moller and
+// w / 10^k for 0 < w, k <= 27. The division by 5^k is done in integers: rounding to 53 bits needs only a
+// quotient of 64 bits and whether there is a remainder. It multiplies by a known reciprocal: Moller and
 // Granlund 2011, alg. 4.
 inline double divide(std::uint64_t w, std::size_t k) noexcept {
   const Divisor& d = divisors[k];
   const int up = std::countl_zero(w);
   w <<= up;
-  const std::uint64_t down = w >= d.value ? 1 : 0;  // then the quotient has its highest bit set, and fits
+  const std::uint64_t down = w >= d.value ? 1 : 0;  // makes the quotient fit, with its highest bit set
   const std::uint64_t high = w >> down;
   const std::uint64_t low = (w & down) << 63;
 
-  // The first correction is needed about every other time: an addition of a mask, as a branch would be
+  // The first correction is needed about half of the time, so it is made with a mask: a branch would often be
   // mispredicted.
   const uint128 estimate = uint128{d.reciprocal} * high + ((uint128{high} << 64) | low);
   std::uint64_t quotient = static_cast<std::uint64_t>(estimate >> 64) + 1;
@@ -93,24 +93,24 @@ inline double divide(std::uint64_t w, std::size_t k) noexcept {
     ++quotient;
     rest -= d.value;
   }
-  // 63 bits with a sticky last one: the conversion of a signed integer rounds to nearest even, as it should.
+  // 63 bits with a sticky last one: converting a signed integer rounds to nearest even, as it should.
   const auto sticky = static_cast<std::int64_t>((quotient >> 1) | (quotient & 1) | (rest != 0 ? 1U : 0U));
   const int exponent = 1 - (up + 64 - static_cast<int>(down) - d.shift) - static_cast<int>(k);
   return static_cast<double>(sticky) *
          std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
-// The next 8 bytes, where a digit has become its value, 0..9.
+// The next 8 bytes, with each digit replaced by its value, 0..9.
 inline std::uint64_t load_digits(const char* p) noexcept {
   return load_little_endian(p) ^ 0x3030303030303030U;
 }
 
-// The high bit of each byte that is not a digit; a carry spoils only bytes after the first of those.
+// Sets the high bit of each byte that is not a digit. A carry can spoil only bytes after the first of those.
 inline std::uint64_t non_digits(std::uint64_t word) noexcept {
   return ((word + 0x7676767676767676U) | word) & 0x8080808080808080U;
 }
 
-// Eight digits to their value: to pairs, to fours, to eight.
+// The value of eight digits, combined to pairs, then fours, then eight.
 inline std::uint64_t combine(std::uint64_t word) noexcept {
   word = word * 10 + (word >> 8);
   return ((word & 0x000000FF000000FFU) * 0x000F424000000064U +
@@ -130,7 +130,7 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
     word = load_digits(p);
   }
   const unsigned count =
-      static_cast<unsigned>(std::countr_zero(others)) / 8U;  // 0..7, without a branch on it
+      static_cast<unsigned>(std::countr_zero(others)) / 8U;  // 0..7; no branch depends on it
   const unsigned unused = 4 * (8 - count);
   word = (word << unused) << unused;  // in two steps: a shift by 64 is undefined
   if (w > small_powers[count].limit) return false;
@@ -142,7 +142,7 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
 }  // namespace number
 
 // The number [-+]digits[.digits][e[-+]digits] at p; returns its end. nullptr: something else, or a number
-// that is not sure to be rounded right here (more digits than 64 bits hold, large exponents). Reads up to 8
+// that might not be rounded correctly here (more digits than fit in 64 bits, a large exponent). Reads up to 8
 // bytes past the end.
 [[nodiscard]] inline const char* fast_number(const char* p, double& value) noexcept {
   using namespace number;
@@ -151,7 +151,7 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
 
   std::uint64_t w = 0;
   const char* const first = p;
-  if (p[1] == '.' && p[0] >= '0' && p[0] <= '9') {  // the usual start of a decimal
+  if (p[1] == '.' && p[0] >= '0' && p[0] <= '9') {  // how a decimal number usually starts
     w = static_cast<std::uint64_t>(*p++ - '0');
   } else if (!take_digits(p, w)) {
     return nullptr;
@@ -175,7 +175,8 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
     fraction += below ? static_cast<std::ptrdiff_t>(exponent) : -static_cast<std::ptrdiff_t>(exponent);
   }
 
-  // Many decimals: divide at once, as whether such a w fits 53 bits is a toss-up for the branch predictor.
+  // Many decimals: divide without asking whether w fits in 53 bits, which no branch predictor could guess
+  // here.
   constexpr std::uint64_t max_exact = std::uint64_t{1} << 53;
   constexpr auto max_power = static_cast<std::ptrdiff_t>(max_exact_power);
   double result;
@@ -183,7 +184,7 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
     if (fraction > static_cast<std::ptrdiff_t>(max_power_of_five)) return nullptr;
     result = divide(w, static_cast<std::size_t>(fraction));
   } else if (w <= max_exact && fraction >= -max_power && fraction <= max_power) {
-    // Two exact doubles and one operation: rounded right (Clinger 1990).
+    // One operation on two exact doubles is correctly rounded (Clinger 1990).
     const auto exact = static_cast<double>(static_cast<std::int64_t>(w));
     if (fraction == 0) {
       result = exact;

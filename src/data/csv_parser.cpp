@@ -114,8 +114,8 @@ void Parser::plan(std::span<const std::string> wanted) {
   tile_.resize(tile_rows_ * steps_.size());
 }
 
-// Brings more lines into the window; false at the end of the file. open_quote: the line of a quote that is
-// not closed in the window, 0 for none.
+// Reads more lines into the window; false at the end of the file. open_quote: the line of a quote that is not
+// closed within the window, or 0.
 bool Parser::read_more(std::size_t open_quote) {
   const Lines::More more = lines_.more(p_);
   p_ = lines_.begin();
@@ -143,8 +143,8 @@ bool Parser::skip_blank_line() {
   return true;
 }
 
-// Reads the row at p into the tile; returns the start of the next line, or nullptr for a row to be taken
-// carefully.
+// Reads the row at p into the tile; returns the start of the next line, or nullptr if the row needs
+// careful_row().
 const char* Parser::fast_row(const char* p) noexcept {
   const char delimiter = delimiter_;
   double* const out = tile_.data() + staged_;
@@ -181,8 +181,8 @@ const char* Parser::fast_row(const char* p) noexcept {
   return tail_ > 0 ? skip_line(p, tail_, delimiter) : p;
 }
 
-// Reads the row at p_ into the tile and moves on. Returns 0, or the line of a quote that is not closed in the
-// window: then nothing has changed. Throws DataError.
+// Reads the row at p_ into the tile and moves on. Returns 0, or the line of a quote that is not closed within
+// the window; in that case nothing has changed. Throws DataError.
 std::size_t Parser::careful_row() {
   Cells cells(p_, lines_.end(), delimiter_, line_);
   cells_.clear();
@@ -195,7 +195,7 @@ std::size_t Parser::careful_row() {
     }
   }
   if (cells.open_quote() != 0) return cells.open_quote();
-  // Before the cells themselves: in a row out of step the cells stand under the wrong names.
+  // Checked before the cells: in a row with a cell too many or too few, cells are under the wrong names.
   if (count != header_.size()) {
     fail(line_,
          fmt::format("{} {}, but the header has {}", count, count == 1 ? "cell" : "cells", header_.size()));
@@ -226,9 +226,9 @@ void Parser::flush() {
   staged_ = 0;
 }
 
-// How many rows to make room for, once there are `rows`: a little more than the share of the file read so far
-// suggests, within limits, because that guess may be wrong. Room that is never filled is never touched, so it
-// costs no memory. Columns grow one after the other, so the peak is one column above the table.
+// How many rows to make room for when there are `rows` already: a little more than the share of the file read
+// so far suggests, within limits because that guess may be wrong. Room that is never filled is never touched,
+// so it costs no memory. Columns grow one after the other, so peak memory is the table plus one column.
 std::size_t Parser::expected_rows(std::size_t rows) const noexcept {
   const auto now = static_cast<double>(rows);
   const double text_share =

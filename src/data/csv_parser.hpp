@@ -1,7 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The reader behind CsvReader. Two ways through a row: the fast one takes the usual row and gives up on
-// anything odd (a quote, a word, a wrong number of cells); the careful one then takes the same row from its
-// start.
+// The reader behind CsvReader. There are two ways to read a row: the fast one reads ordinary rows and gives
+// up on anything odd (a quote, a word, a wrong number of cells); the careful one then reads the same row from
+// its start.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Parser {
  public:
   static constexpr std::size_t default_buffer = std::size_t{1} << 20;
 
-  // Reads the header. The size of the buffer changes the speed and nothing else.
+  // Reads the header. The size of the buffer affects only the speed.
   explicit Parser(std::string file, std::size_t buffer_bytes = default_buffer);
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
@@ -33,10 +33,10 @@ class Parser {
  private:
   // One wanted column, in the order of the file.
   struct Step {
-    std::size_t skip;    // cells between the wanted one before and this one
+    std::size_t skip;    // cells between the previous wanted one and this one
     std::size_t index;   // of the column in the header
     std::size_t column;  // of the table
-    bool last;           // of the header: the line ends after it
+    bool last;           // the header's last column: the line ends after it
   };
 
   void read_header();
@@ -65,8 +65,8 @@ class Parser {
   std::vector<Step> steps_;
   std::size_t tail_ = 0;  // cells after the last wanted one
   Table table_;
-  // Rows are gathered in a tile, column by column, and then appended to the columns at once: one check of the
-  // capacity for many rows, and no page of a column is touched before it is filled.
+  // Rows are gathered in a tile, column by column, and then appended to the columns in one go: one check of
+  // the capacity for many rows, and no page of a column is touched before it is filled.
   std::vector<double> tile_;
   std::size_t tile_rows_ = 0;
   std::size_t staged_ = 0;   // rows in the tile

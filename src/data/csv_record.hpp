@@ -1,8 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Cutting a record into cells, with quotes: the careful way, which knows all the rules.
+// Splits a record into cells, quoted or not: the careful way, which knows all the rules.
 //   A cell is quoted if its first character is a quote; inside, two quotes mean one, and delimiters and line
 //   breaks are text. A quote elsewhere is an ordinary character, and so is text between a closing quote and
-//   the delimiter: then the whole cell is taken as it stands.
+// the delimiter: then the whole cell is taken literally.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct Cell {
   [[nodiscard]] std::string contents() const { return quoted ? undouble_quotes(text) : std::string(text); }
 };
 
-// Reads the cells of one record after the other.
+// Reads the cells of records, one record after another.
 class Cells {
  public:
-  // The record starts at p, on line `line`; the text up to `end` is whole lines, 64 bytes past it may be
-  // read.
+  // The record starts at p, on line `line`; the text up to `end` consists of whole lines, and 64 bytes past
+  // it may be read.
   Cells(const char* p, const char* end, char delimiter, std::size_t line) noexcept
       : p_(p), end_(end), delimiter_(delimiter), line_(line) {}
 
@@ -37,7 +37,7 @@ class Cells {
   // After the last cell: where the next record starts, and its line.
   [[nodiscard]] const char* position() const noexcept { return p_; }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
-  // The line of a quote that is not closed before `end`; 0: none.
+  // The line of a quote that is not closed before `end`, or 0.
   [[nodiscard]] std::size_t open_quote() const noexcept { return open_quote_; }
 
  private:

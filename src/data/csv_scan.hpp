@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Passing over cells nobody asked for, 64 bytes per step. All functions may read up to 64 bytes past the
-// newline that ends the line, and need one.
+// Skips cells that are not wanted, 64 bytes per step. The line must end with a newline; all functions may
+// read up to 64 bytes past it.
 #pragma once
 
 #include <bit>
@@ -17,12 +17,12 @@ namespace mlo::csv {
 
 inline constexpr std::size_t scan_width = 64;
 
-// Bit i is set where p[i] == c, i < 64: for any processor.
+// Bit i is set if p[i] == c, for i < 64. Works on any processor.
 [[nodiscard]] inline std::uint64_t matches_portable(const char* p, char c) noexcept {
   std::uint64_t mask = 0;
   for (std::size_t i = 0; i < scan_width; i += 8) {
-    // Zero bytes of the difference, without carries between bytes; then their high bits, gathered by a
-    // product.
+    // Marks the bytes that are zero, without carries between bytes, then gathers the marks with a
+    // multiplication.
     const std::uint64_t x = load_little_endian(p + i) ^ (0x0101010101010101U * static_cast<unsigned char>(c));
     constexpr std::uint64_t low = 0x7F7F7F7F7F7F7F7FU;
     const std::uint64_t zero = ~(((x & low) + low) | x | low);
@@ -47,7 +47,7 @@ inline constexpr std::size_t scan_width = 64;
 #endif
 }
 
-// std::popcount is a call into a library unless the compiler may assume the instruction, which it may not
+// std::popcount is a library call unless the compiler may assume the POPCNT instruction, which it may not
 // here.
 [[nodiscard]] inline std::uint64_t count_bits(std::uint64_t x) noexcept {
   x -= (x >> 1) & 0x5555555555555555U;
@@ -59,7 +59,7 @@ inline constexpr std::size_t scan_width = 64;
 // The bits below the lowest set bit of x; all bits for x == 0.
 [[nodiscard]] inline std::uint64_t below_first(std::uint64_t x) noexcept { return ~x & (x - 1); }
 
-// Passes over `cells` >= 1 cells and the delimiters after them. nullptr: the line ends before, or holds a
+// Skips `cells` >= 1 cells and the delimiters after them. Returns nullptr if the line ends first or has a
 // quote.
 [[nodiscard]] inline const char* skip_cells(const char* p, std::size_t cells, char delimiter) noexcept {
   for (;; p += scan_width) {
@@ -75,8 +75,7 @@ inline constexpr std::size_t scan_width = 64;
   }
 }
 
-// Passes over the rest of the line, which must be `cells` >= 1 cells. nullptr: it is not, or it holds a
-// quote.
+// Skips the rest of the line, which must be `cells` >= 1 cells. Returns nullptr if it is not, or has a quote.
 [[nodiscard]] inline const char* skip_line(const char* p, std::size_t cells, char delimiter) noexcept {
   for (std::size_t seen = 0;; p += scan_width) {
     const std::uint64_t newlines = matches(p, '\n');

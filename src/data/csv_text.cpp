@@ -92,7 +92,7 @@ char sniff_delimiter(std::string_view text) noexcept {
   constexpr std::string_view candidates = ",;\t|";
   std::array<std::size_t, candidates.size()> counts{};
   bool at_start = true;
-  bool inside = false;  // of quotes; a doubled quote leaves and enters again
+  bool inside = false;  // quotes; a doubled quote leaves and enters again
   for (const char c : text) {
     if (c == '\n' && !inside) break;
     if (c == '"' && (at_start || inside)) {

@@ -7,8 +7,8 @@
 
 namespace mlo::csv {
 
-// A cell or name in quotes, fit for a message: shortened to 40 bytes; control characters, quotes and what is
-// not UTF-8 escaped.
+// A cell or name in quotes, ready for a message: shortened to 40 bytes, with control characters, quotes and
+// invalid UTF-8 escaped.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 // The contents of a quoted cell: each doubled quote becomes one.
@@ -16,8 +16,8 @@ namespace mlo::csv {
 
 [[nodiscard]] std::string_view trim(std::string_view text) noexcept;  // of spaces and tabs
 
-// The delimiter of a file, one of , ; tab and |: the one most often seen outside of quotes in the header,
-// with which the text starts.
+// The delimiter of a file, one of , ; tab and |: the one seen most often outside quotes in the header, which
+// is the first line of `text`.
 [[nodiscard]] char sniff_delimiter(std::string_view text) noexcept;
 
 }  // namespace mlo::csv

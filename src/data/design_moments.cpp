@@ -7,7 +7,7 @@
 namespace mlo {
 namespace {
 
-// Four running sums: one would wait for the latency of each addition.
+// Four running sums, because a single one would wait for each addition to finish.
 template <class F>
 double sum(std::span<const double> values, F f) {
   std::array<double, 4> lanes{};

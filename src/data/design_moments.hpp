@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Mean and spread of a column that comes in blocks.
+// Mean and spread of a column that is read in blocks.
 #pragma once
 
 #include <cmath>
@@ -8,15 +8,15 @@
 
 namespace mlo {
 
-// Two passes within a block, which is in cache, and the update of Chan, Golub and LeVeque (1983) between
-// blocks: as accurate as two passes over the column for the price of one. Depends on the blocks, not on any
-// thread.
+// Two passes over each block, which is in cache, and the update of Chan, Golub and LeVeque (1983) between
+// blocks: as accurate as two passes over the column, at the price of one. The result depends on the size of
+// the blocks only.
 struct Moments {
   double count = 0;
   double mean = 0;
   double deviations = 0;  // sum of (x - mean)^2
   double first = 0;       // value of the column
-  bool constant = true;   // all values equal the first, exactly: rounding hides that from the deviations
+  bool constant = true;   // all values equal the first exactly; rounding may keep `deviations` above 0
 
   void add(std::span<const double> block);
 

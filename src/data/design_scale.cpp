@@ -49,7 +49,7 @@ void check_columns(const Design& design, std::span<const Moments> moments, Scale
           fmt::format("column \"{}\" is constant ({}): its standard deviation is 0, so it cannot be scaled",
                       name, column.first));
     }
-    // Squares of numbers beyond about 1e154 overflow, below about 1e-154 they vanish.
+    // Squares of numbers above about 1e154 overflow, and those of numbers below about 1e-154 become 0.
     if (!column.constant && !std::isnormal(column.deviations)) {
       throw ModelError(
           fmt::format("column \"{}\": its variance is too {} for double precision; use another unit", name,
@@ -76,7 +76,7 @@ std::vector<double> scale_columns(Design& design, std::span<const Moments> momen
         centred ? sd * std::sqrt((column.count - 1) / column.count) : column.root_mean_square();
     divisor[j] = design.intercept ? sd : root_mean_square;
 
-    const double unit = scale == Scale::none ? 1 : sd;  // of the user's column, in units of x
+    const double unit = scale == Scale::none ? 1 : sd;  // one unit of the user's column, in units of x
     design.sd[j] = scale == Scale::none ? sd : 1;
     design.centre[j] = design.intercept && scale != Scale::standard ? column.mean / unit : 0;
     design.scale[j] = divisor[j] / unit;
@@ -94,10 +94,10 @@ std::vector<double> scale_columns(Design& design, std::span<const Moments> momen
   return projections;
 }
 
-// Working columns have unit mean square, so |r| > 1 - e means that the mean square of their difference (or
-// sum) is below 2e. To find such pairs without looking at all rows of all pairs, compare projections on one
-// random vector first: they differ by about sqrt(rows * mean square / 3), so that other pairs survive with
-// probability near 1e-5.
+// Working columns have unit mean square, so a correlation |r| > 1 - e means that the mean square of their
+// difference (or sum) is below 2e. To find such pairs without reading all rows of all pairs, compare the
+// projections of the columns on one random vector first. These differ by about sqrt(rows * mean square / 3),
+// so other pairs pass with a probability near 1e-5.
 void check_pairs(const Design& design, std::span<const Moments> moments,
                  std::span<const double> projections) {
   constexpr double tolerance = 2e-12;
@@ -125,7 +125,7 @@ void check_pairs(const Design& design, std::span<const Moments> moments,
       const std::string factor = fmt::format("{:.6g}", slope);
       std::string message = fmt::format("column \"{}\" equals {}\"{}\"", design.names[k],
                                         factor == "1" ? "" : factor + " x ", design.names[j]);
-      // The slope is shown to 6 digits: a constant below that is rounding.
+      // The slope is shown to 6 digits: a constant that is smaller than that is a rounding error.
       if (std::fabs(constant) > 1e-6 * (std::fabs(b.mean) + b.sd())) {
         message += fmt::format(" {} {:.6g}", constant < 0 ? '-' : '+', std::fabs(constant));
       }

@@ -9,11 +9,11 @@
 
 namespace mlo {
 
-// Throws DataError if there are more rows than 32-bit row numbers can tell apart.
+// Throws DataError if there are more rows than 32-bit row numbers can count.
 void check_rows(const Design& design);
 
-// Throws ModelError for a column whose coefficient the data do not determine: all zeros, constant beside an
-// intercept.
+// Throws ModelError for a column whose coefficient the data do not determine: all zeros, or constant as well
+// as an intercept.
 void check_columns(const Design& design, std::span<const Moments> moments, Scale scale);
 
 // Turns design.x from the columns as evaluated into working columns and sets centre, scale and sd.

@@ -68,7 +68,7 @@ void collect_offset_names(const Expression& e, std::set<std::string>& names) {
   for (const Expression& argument : e.arguments) collect_offset_names(argument, names);
 }
 
-// y and I(y) count as the same when we ask whether the response is also a term.
+// The response may not also be a term, and for that y and I(y) are the same.
 const Expression& bare(const Expression& e) {
   const Expression& inside = syntax::without_groups(e);
   return inside.kind == Expression::Kind::call && inside.name == "I" ? bare(inside.arguments[0]) : inside;
@@ -128,7 +128,8 @@ std::vector<std::string> Formula::columns() const {
     for (const Expression& factor : term.factors) syntax::for_each_name(factor, collect);
   }
   for (const Expression& offset : offsets) syntax::for_each_name(offset, collect);
-  // Terms are sorted by order of interaction, positions are not; a '.' gives all its columns one position.
+  // By position in the text, because terms are sorted by order of interaction. All columns of a '.' have its
+  // position: the stable sort keeps their order.
   std::stable_sort(names.begin(), names.end(),
                    [](const Expression* a, const Expression* b) { return a->position < b->position; });
   std::vector<std::string> result;

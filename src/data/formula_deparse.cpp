@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// R's spelling of an expression. Parentheses are nodes of the tree, so none need to be invented.
+// R's spelling of an expression. Parentheses are nodes of the tree, so none have to be added.
 #include <array>
 #include <cassert>
 #include <charconv>

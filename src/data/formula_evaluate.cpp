@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Arithmetic over blocks of rows: the tree is walked once per block, the rows are in the innermost loops.
+// Arithmetic over blocks of rows: the tree is walked once per block, and the innermost loops run over rows.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -18,7 +18,7 @@ constexpr std::size_t block_rows = 1024;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 double power(double base, double exponent) {
-  return exponent == 2 ? base * base : std::pow(base, exponent);  // the square is the common one
+  return exponent == 2 ? base * base : std::pow(base, exponent);  // squares are the usual case
 }
 
 double truth(double a, double b, bool value) {

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 16> reserved = {"if",   "else",  "repeat"
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Damerau-Levenshtein distance (adjacent transpositions), blind to case.
+// Damerau-Levenshtein distance (adjacent transpositions), ignoring case.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -42,7 +42,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// One typing error per three characters: "Elevaton" may be meant for "Elevation", but "x1" is not for "x2".
+// Allows one typing error per three characters: "Elevaton" may mean "Elevation", but "x1" does not mean "x2".
 std::size_t slips(std::string_view name) { return name.size() / 3; }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::string unknown_column(const std::string& name, std::span<const std::string>
   const std::string* nearest = nullptr;
   std::size_t least = slips(name) + 1;
   for (const std::string& column : columns) {
-    // The difference in length bounds the distance from below: do not fill a table for nothing.
+    // The distance is at least the difference in length: often that is enough, and no table has to be filled.
     const std::size_t longer = std::max(name.size(), column.size()) - std::min(name.size(), column.size());
     if (longer >= least) continue;
     const std::size_t d = distance(name, column);

@@ -74,7 +74,7 @@ class Parser {
   Expression parse(int power) {
     if (++depth_ > max_depth)
       fail(formula_, peek().position, fmt::format("more than {} levels deep", max_depth));
-    // A leading + changes nothing: "y ~ + x1 + x2" is what programs that paste formulas write.
+    // A leading + changes nothing: programs that paste formulas together write "y ~ + x1 + x2".
     if (power == 0 && is("+")) take();
     Expression left = parse_operand();
     while (const auto operation = peek_operator()) {
@@ -88,7 +88,7 @@ class Parser {
     return left;
   }
 
-  // A pointer into the table; %...% operators share one entry, all other tokens have none.
+  // The operator that comes next, or null if the next token is not one. All %...% operators share one entry.
   [[nodiscard]] const Operator* peek_operator() const {
     static constexpr Operator percent{"%%", percent_power};
     if (peek().kind != Token::Kind::symbol) return nullptr;

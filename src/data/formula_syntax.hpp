@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The inside of the formula parser: text -> tokens -> trees -> terms.
+// Internals of the formula parser: text -> tokens -> trees -> terms.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ enum class Side { response, terms };
 // Parses the tokens up to the first ~ or the end. Throws UsageError.
 [[nodiscard]] Expression parse_side(std::string_view formula, std::span<const Token> tokens, Side side);
 
-// A function of one argument. The table is the whole of what the grammar knows about functions.
+// A function of one argument. The table of these is all that the grammar knows about functions.
 struct Function {
   std::string_view name;
   void (*apply)(std::span<double> values);
@@ -44,8 +44,8 @@ struct Function {
 // "unknown function ...; the functions are ...", or that R's function is not supported yet.
 [[nodiscard]] std::string unknown_function(const std::string& name);
 
-// Names as R writes them: in backquotes unless they are letters, digits, dots and _ and not a word of the
-// language.
+// Names as R writes them: in backquotes, unless they consist of letters, digits, dots and _ and are not a
+// reserved word.
 [[nodiscard]] bool is_name_start(char c);
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] bool is_name_part(char c);

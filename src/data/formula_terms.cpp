@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// a*b*c*... doubles with each factor: stop before the memory does.
+// The number of terms of a*b*c*... doubles with each factor: stop before memory runs out.
 constexpr std::size_t max_terms = 10'000;
 
 bool is_sum(const Expression& e) { return e.kind == Kind::binary && (e.name == "+" || e.name == "-"); }
@@ -40,7 +40,7 @@ bool is_random_effect(const Expression& e) {
          !is_logical(e.arguments[1]);
 }
 
-// Whether the inside of parentheses is terms; else it is arithmetic, as (x > 3) and (x/2) are.
+// Whether parentheses contain terms; otherwise they contain arithmetic, as in (x > 3) and (x/2).
 bool reads_as_terms(const Expression& e) {
   switch (e.kind) {
     case Kind::name:
@@ -192,7 +192,7 @@ TermReader::TermList TermReader::read_power(const Expression& e) {
   TermList list = single;
   for (std::size_t k = 1; static_cast<double>(k) < order; ++k) {
     TermList next = interact(list, single, e.position);
-    if (next.keys.size() == list.keys.size()) break;  // all interactions there are
+    if (next.keys.size() == list.keys.size()) break;  // there are no more interactions
     list = std::move(next);
   }
   return list;
@@ -202,7 +202,7 @@ TermReader::TermList TermReader::read_negative(const Expression& e) {
   if (products_ > 0) {
     fail(formula_, e.position, "'-' cannot be a part of an interaction; write I(...) for arithmetic");
   }
-  // Nothing precedes it, so there is nothing to remove; but "-1" speaks about the intercept.
+  // There are no terms before it that it could remove, but "-1" removes the intercept.
   negative_ = !negative_;
   static_cast<void>(read(e.arguments[0]));
   negative_ = !negative_;
@@ -244,7 +244,7 @@ void TermReader::add(TermList& list, Key key, std::size_t position) const {
 
 TermReader::TermList TermReader::interact(const TermList& left, const TermList& right,
                                           std::size_t position) const {
-  // Most pairs may repeat a term, so their number needs a bound of its own.
+  // Most pairs may give a term that is there already, so the number of pairs needs a limit of its own.
   if (left.keys.size() * right.keys.size() > 100 * max_terms) {
     fail(formula_, position, fmt::format("more than {} terms", max_terms));
   }

@@ -12,8 +12,8 @@
 namespace mlo::syntax {
 namespace {
 
-// A tree is at most half as deep as the formula has tokens, so that no recursion over it can exhaust the
-// stack.
+// The depth of a tree is at most half the number of tokens: with this limit, no recursion over it can exhaust
+// the stack.
 constexpr std::size_t max_tokens = 10'000;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

@@ -42,7 +42,7 @@ class Inflater {
     return to.size() - stream_.avail_out;
   }
 
-  // Of the compressed bytes, what has been inflated.
+  // The share of the compressed bytes that has been inflated.
   [[nodiscard]] double share() const noexcept { return raw_->share(taken_ - stream_.avail_in); }
 
  private:
@@ -95,8 +95,8 @@ class Inflater {
   bool between_members_ = false;
 };
 
-// A ring of blocks between the inflating thread and the reader. A block belongs to the thread that fills or
-// empties it, without the lock; the lock guards only `filled_`, `done_`, `stop_` and `error_`.
+// A ring of blocks between the inflating thread and the reader. The thread that fills or empties a block owns
+// it and does so without the lock, which guards only `filled_`, `done_`, `stop_` and `error_`.
 class GzipSource final : public ByteSource {
  public:
   GzipSource(std::unique_ptr<RawFile> raw, std::span<const char> first, std::size_t block_bytes)
@@ -168,7 +168,8 @@ class GzipSource final : public ByteSource {
     return !stop_;
   }
 
-  // False at the end. An error of the inflating thread is thrown here, after the blocks before it were read.
+  // False at the end. An error of the inflating thread is thrown here, once the blocks before it have been
+  // read.
   bool wait_for_text() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return filled_ > 0 || done_; });
@@ -187,7 +188,7 @@ class GzipSource final : public ByteSource {
     used_ = 0;
   }
 
-  Inflater inflater_;  // the thread's own once it runs
+  Inflater inflater_;  // used only by the thread once it runs
   std::size_t block_bytes_;
   std::array<Block, 3> ring_;
   std::mutex mutex_;
@@ -197,7 +198,7 @@ class GzipSource final : public ByteSource {
   bool stop_ = false;
   std::exception_ptr error_;
 
-  std::size_t tail_ = 0;  // the reader's own
+  std::size_t tail_ = 0;  // used only by the reader
   std::size_t used_ = 0;
   double share_ = 0.0;
   std::thread thread_;

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The inside of byte_source: an open file, and the gzip source on top of it.
+// Internals of byte_source: an open file, and the gzip source on top of it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace mlo {
 
-// A file opened for reading, closed at the end of its life.
+// A file opened for reading, which the destructor closes.
 class RawFile {
  public:
   explicit RawFile(std::string file);  // throws DataError
@@ -26,7 +26,8 @@ class RawFile {
 
   [[nodiscard]] const std::string& name() const noexcept { return file_; }
 
-  // What share of the file `bytes` are; 0 where the size is unknown. A file may grow while it is read.
+  // The share of the file that `bytes` are: at most 1, because a file may grow while it is read; 0 if its
+  // size is unknown.
   [[nodiscard]] double share(std::uint64_t bytes) const noexcept {
     return size_ == 0 ? 0.0 : std::min(1.0, static_cast<double>(bytes) / static_cast<double>(size_));
   }

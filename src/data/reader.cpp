@@ -5,7 +5,7 @@
 
 namespace mlo {
 
-// One line per format. CSV comes last: it has no mark by which it could be known.
+// One line per format. CSV comes last, because nothing marks a file as CSV.
 std::unique_ptr<Reader> open_reader(const std::string& path) { return std::make_unique<CsvReader>(path); }
 
 }  // namespace mlo

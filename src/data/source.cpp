@@ -9,7 +9,7 @@ namespace mlo {
 
 std::size_t Source::number(std::size_t row) const noexcept {
   const std::size_t first = unit == Unit::line ? 2 : 1;
-  // The usual question, while rows are being added, is about the last of them.
+  // While rows are being added, callers usually ask about the last one.
   if (shifts.empty()) return row + first;
   if (row >= shifts.back().first) return row + first + shifts.back().second;
   const auto after = std::upper_bound(shifts.begin(), shifts.end(), row,

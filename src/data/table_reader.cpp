@@ -43,7 +43,7 @@ void add_values(Fingerprint& hash, const std::vector<T>& values) {
   hash.add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
 }
 
-// With its length, so that "ab", "c" and "a", "bc" differ.
+// Adds the length too, so that "ab", "c" and "a", "bc" differ.
 void add_words(Fingerprint& hash, const std::string& words) {
   add_values(hash, std::vector<std::uint64_t>{words.size()});
   hash.add(words);

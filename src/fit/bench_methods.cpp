@@ -67,8 +67,8 @@ FitOptions options_of(const FitOptions& shared, const std::string& method) {
     if (equals == std::string::npos)
       throw UsageError(fmt::format("`methods {}`: \"{}\" must be OPTION=VALUE", method, setting));
     const std::string option = setting.substr(0, equals);
-    // The model, whose posterior is the same for all, and what the methods' figures are compared by, are
-    // shared.
+    // Options of the model, which decide the posterior, and those that figures are compared by are the same
+    // for all methods.
     const Option* const row = find_option(option);
     if (row == nullptr)
       throw UsageError(fmt::format("`methods {}`: there is no option \"{}\"", method, option));
@@ -122,7 +122,7 @@ void measure(const std::vector<ParameterSummary>& posterior, const FitOptions& f
   result.ess_per_million_rows = rows > 0 ? 1e6 * result.ess / rows : std::numeric_limits<double>::infinity();
 }
 
-// The posterior, by `exact` where the model has it and else from all rows; long, and with a seed of its own.
+// The posterior, by `exact` if the model allows it, otherwise by `full`: a long run, with a seed of its own.
 MethodResult reference(const BenchOptions& options, const Table& table, const std::atomic<bool>* interrupt,
                        Comparison& out) {
   FitOptions o = options.fit;
@@ -143,8 +143,8 @@ MethodResult reference(const BenchOptions& options, const Table& table, const st
     throw ModelError(
         fmt::format("no posterior to compare with, by `method {}`: {}", o.method, result.failure));
   measure(result.parameters, o, result);
-  out.reference = fmt::format("{}, {} draws, at least {:.0f} of them effective", o.method,
-                              grouped(result.draws), result.ess);
+  out.reference = fmt::format("{}, {} draws, at least {} of them effective", o.method, grouped(result.draws),
+                              plain_number(result.ess));
   return result;
 }
 
@@ -156,8 +156,8 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
   if (given.reference_draws < 100)
     throw UsageError(fmt::format("`reference-draws` must be at least 100 (got {})", given.reference_draws));
   BenchOptions options = given;
-  if (!options.fit.seed) options.fit.seed = 1;  // a comparison is to be repeated
-  if (!options.fit.thin) options.fit.thin = 1;  // and every method's steps count alike
+  if (!options.fit.seed) options.fit.seed = 1;  // so that a comparison can be repeated
+  if (!options.fit.thin) options.fit.thin = 1;  // so that all methods' steps count alike
   if (options.methods.empty())
     for (const MethodSpec& spec : methods())
       if (spec.role != Role::automatic) options.methods.emplace_back(spec.name);

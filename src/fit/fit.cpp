@@ -24,7 +24,7 @@
 namespace mlo {
 namespace {
 
-// What a fit knows of its data once the design has moved into the model.
+// What a fit knows about its data once the design has moved into the model.
 struct Loaded {
   std::unique_ptr<AnyModel> model;
   std::string response;
@@ -81,7 +81,7 @@ MethodAccount account_of(const Samples& samples) {
   return account;
 }
 
-// Thousands of shards may all have the same to say: the first of them speaks for the others.
+// Thousands of shards may all give the same warning: only the first one is shown.
 std::vector<std::string> said_once(const std::vector<std::string>& warnings) {
   std::vector<std::string> out;
   std::size_t first = 0, shards = 0;
@@ -200,7 +200,7 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   return result;
 }
 
-// Of a run that is to be resumed: its own options, except for the threads.
+// The options of a run that is to be resumed: its own, except for the threads.
 FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) {
   if (directory.status() == "finished")
     throw UsageError(
@@ -218,8 +218,7 @@ FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) 
   return kept;
 }
 
-// Reads, samples, and keeps the run if there is a directory. `directory` has been opened where a run is
-// resumed.
+// Reads, samples, and keeps the run if there is a directory. `directory` is open already if a run is resumed.
 FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> directory,
               const FitWatcher& watcher, const Timer& timer) {
   if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);
@@ -252,7 +251,7 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   return result;
 }
 
-// The options in force, and the directory of a run that is resumed.
+// Replaces the options by those in force; returns the directory of a run that is resumed.
 std::optional<RunDirectory> prepare(FitOptions& options, const FitWatcher& watcher) {
   std::optional<RunDirectory> directory;
   if (options.resume) {

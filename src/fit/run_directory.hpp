@@ -18,7 +18,7 @@ namespace mlo {
 class RunDirectory {
  public:
   // Makes the directory, which must not exist or be empty. Throws DataError. If nothing is written to it, it
-  // goes again with the last copy of the object.
+  // is removed with the last copy of the object.
   [[nodiscard]] static RunDirectory create(const std::string& path);
   // Opens a directory that create() made. Throws DataError.
   [[nodiscard]] static RunDirectory open(const std::string& path);
@@ -32,7 +32,8 @@ class RunDirectory {
   void begin(const FitOptions& options, std::uint64_t fingerprint) const;
   [[nodiscard]] CheckpointOptions checkpoints(std::uint64_t key) const;
   [[nodiscard]] std::vector<ChainRecord> read_checkpoints(std::size_t chains, std::uint64_t key) const;
-  // After sampling: draws, then the summary, then run.json; the checkpoints go when all draws were made.
+  // After sampling: draws, then the summary, then run.json; the checkpoints are removed if all draws were
+  // made.
   void finish(const FitOptions& options, std::uint64_t fingerprint, const FitResult& result) const;
 
  private:
@@ -42,7 +43,7 @@ class RunDirectory {
   void write_run_json(const FitOptions& options, std::uint64_t fingerprint, const std::string& status,
                       const FitResult* result) const;
   std::string path_;
-  std::shared_ptr<const ResultDirectory> place_;  // of create()
+  std::shared_ptr<const ResultDirectory> place_;  // made by create()
 };
 
 // Identifies a run's draws: the options that decide them, the data, the version and the instruction set.

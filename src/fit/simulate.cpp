@@ -21,7 +21,7 @@ const Simulation& simulation_of(const std::string& family) {
   return spec->simulation;
 }
 
-// What is stated, and the usual values of what is not.
+// The numbers that are stated, and the usual values of the others.
 FamilyNumbers numbers_of(const SimulateOptions& o, const Simulation& simulation) {
   FamilyNumbers out;
   for (const FamilyNumber& n : simulation.numbers) out[std::string(n.name)] = n.usual.value();

@@ -16,7 +16,7 @@
 
 namespace mlo {
 
-// Of methods that are not made of parts; each beside its kernels in src/method/run_*.cpp.
+// The functions of methods that are not made of parts, defined in src/method/run_*.cpp.
 void run_automatic(Sampler& sampler);
 void run_exact(Sampler& sampler);
 void run_full(Sampler& sampler);
@@ -93,8 +93,8 @@ constexpr RuleSpec t_tests{
     },
     .words =
         [](const SubsamplePlan& plan) {
-          return looks(plan, fmt::format("in batches of {}, until the t-test is sure but for {}", plan.size,
-                                         plan.delta));
+          return looks(plan, fmt::format("in batches of {}, until the t-test is sure, with error {}",
+                                         plan.size, plan.delta));
         }};
 
 constexpr RuleSpec concentration{
@@ -116,7 +116,7 @@ constexpr RuleSpec concentration{
     },
     .words =
         [](const SubsamplePlan& plan) {
-          return looks(plan, fmt::format("until the {} bound is sure but for {}",
+          return looks(plan, fmt::format("until the {} bound is sure, with error {}",
                                          plan.hoeffding ? "hoeffding" : "bernstein", plan.delta));
         }};
 
@@ -143,8 +143,8 @@ constexpr EstimatorKind plain = EstimatorKind::plain, variates = EstimatorKind::
 constexpr std::array<MethodSpec, 14> table{{
     {.name = "auto",
      .promise = Promise::exact,
-     .summary = "exact or full, whichever takes less time; difference only where neither is affordable",
-     .reads = "as the method it takes",
+     .summary = "exact or full, whichever takes less time; difference only if neither is affordable",
+     .reads = "as the method that it chooses",
      .needs = "any model",
      .trust = "the posterior, up to Monte Carlo error",
      .source = "docs/methods/auto.md",
@@ -179,7 +179,7 @@ constexpr std::array<MethodSpec, 14> table{{
      .run = run_full},
     {.name = "uniform",
      .promise = Promise::approximate,
-     .summary = "a uniform subsample each step, without replacement",
+     .summary = "a uniform subsample in each step, without replacement",
      .reads = "`subsample-size` r",
      .needs = "any model",
      .trust = "means usable, intervals too wide: 2 to 50 times on the paper's logistic example",
@@ -188,7 +188,7 @@ constexpr std::array<MethodSpec, 14> table{{
      .parts = Composition{&fixed, plain, RowWeights::uniform, false}},
     {.name = "mlo",
      .promise = Promise::approximate,
-     .summary = "a subsample with most-likely-optimal probabilities each step",
+     .summary = "a subsample with most-likely-optimal probabilities in each step",
      .reads = "`subsample-size` r",
      .needs = "any model with a finite maximum-likelihood fit, or `weights-at map`",
      .trust = "means usable, intervals too wide: 2 to 50 times on the paper's logistic example",
@@ -212,10 +212,10 @@ constexpr std::array<MethodSpec, 14> table{{
      .parts = Composition{&t_tests, plain, RowWeights::uniform, false}},
     {.name = "confidence",
      .promise = Promise::bounded_error,
-     .summary = "reads rows until a concentration bound says that the decision is right, but for `delta`",
+     .summary = "reads rows until a concentration bound says that the decision is right, with error `delta`",
      .reads = "`subsample-size` (100) up to n; often n",
      .needs = {},
-     .trust = "close to the posterior's: a step decides otherwise than full with probability `delta` at most",
+     .trust = "close to the posterior's: a step differs from one of full with probability at most `delta`",
      .source = "Bardenet, Doucet & Holmes 2014, 2017; docs/methods/confidence.md",
      .parts = Composition{&concentration, plain, RowWeights::uniform, false}},
     {.name = "barker",
@@ -228,7 +228,7 @@ constexpr std::array<MethodSpec, 14> table{{
      .parts = Composition{&barkers, plain, RowWeights::uniform, false}},
     {.name = "penalty",
      .promise = Promise::approximate,
-     .summary = "a subsample each step, with a penalty for its noise",
+     .summary = "a subsample in each step, with a penalty for its noise",
      .reads = "`subsample-size` up to `max-subsample-size`",
      .needs = "any model with a finite maximum-likelihood fit, or `weights-at map`",
      .trust = "good where the reported noise sd is below about 1; with more noise the chain hardly moves",
@@ -236,7 +236,7 @@ constexpr std::array<MethodSpec, 14> table{{
      .parts = Composition{&penalised, plain, RowWeights::mlo, true}},
     {.name = "block",
      .promise = Promise::approximate,
-     .summary = "pseudo-marginal: control variates, and a subsample of which one block is new each step",
+     .summary = "pseudo-marginal: control variates, and a subsample of which each step renews one block",
      .reads = "`subsample-size` (100)",
      .needs = "any model with a smooth log-likelihood",
      .trust = "those of a slightly perturbed posterior, as good as the posterior's for tall data",
@@ -247,7 +247,7 @@ constexpr std::array<MethodSpec, 14> table{{
      .promise = Promise::approximate,
      .summary = "chains on shards of the rows, whose draws are averaged",
      .reads = "n, in shards",
-     .needs = "any model; it warns of shards without a mode of their own",
+     .needs = "any model; warns if a shard has no mode of its own",
      .trust = "good where each shard's posterior is nearly Gaussian",
      .source = "Scott et al. 2016; docs/methods/consensus.md",
      .run = run_consensus,
@@ -257,7 +257,7 @@ constexpr std::array<MethodSpec, 14> table{{
      .promise = Promise::approximate,
      .summary = "chains on shards of the rows, tied together by a kernel of width `bandwidth`",
      .reads = "n, in shards",
-     .needs = "any model; it warns of shards without a mode of their own",
+     .needs = "any model; warns if a shard has no mode of its own",
      .trust = "too wide by about half the square of `bandwidth`",
      .source = "Wang & Dunson 2013; docs/methods/weierstrass.md",
      .run = run_weierstrass,

@@ -140,9 +140,10 @@ std::vector<Option> method_options() {
        .of_method = true},
       {.name = "max-subsample-size",
        .field = &FitOptions::max_subsample_size,
-       .help = "mlo-adaptive, penalty, difference, austerity, barker: most rows in a step. Default: 5 % of "
-               "the rows, and at least the subsample size (difference 1000); austerity, barker and penalty "
-               "all",
+       .help =
+           "mlo-adaptive, penalty, difference, austerity, barker: the most rows per step. Default: 5 % of "
+           "the rows, but at least the subsample size (difference: at least 1000); all rows for austerity, "
+           "barker and penalty",
        .used_by = has_growth,
        .of_method = true},
       {.name = "delta",
@@ -172,7 +173,7 @@ std::vector<Option> method_options() {
        .of_method = true},
       {.name = "weights-at",
        .field = &FitOptions::weights_at,
-       .help = "Where the weights are taken: mle, map, or \"v1,v2,...\". Default: mle",
+       .help = "The parameters at which the weights are computed: mle, map, or \"v1,v2,...\". Default: mle",
        .used_by = has_point,
        .of_method = true},
       {.name = "uniform-share",
@@ -209,7 +210,7 @@ std::vector<Option> method_options() {
       {.name = "blocks",
        .field = &FitOptions::blocks,
        .help = fmt::format(
-           "block: number of blocks of the subsample, of which one is drawn anew in each step. Default: {}",
+           "block: number of blocks of the subsample; each step draws one of them anew. Default: {}",
            BlockOptions{}.blocks),
        .rule = between(1, billion),
        .used_by = has_blocks,
@@ -233,7 +234,7 @@ std::vector<Option> method_options() {
        .of_method = true},
       {.name = "thinning",
        .field = &FitOptions::thinning,
-       .help = "exact: the rule about the rows that are read, balanced (default) or factorised",
+       .help = "exact: the rule by which the rows that are read decide, balanced (default) or factorised",
        .rule = one_of({"balanced", "factorised"}),
        .used_by = is_exact,
        .of_method = true},
@@ -263,8 +264,9 @@ std::vector<Option> method_options() {
        .of_method = true},
       {.name = "proposal-scale",
        .field = &FitOptions::proposal_scale,
-       .help = "Step of the proposal. laplace: in (0,1], default 1 (exact: tuned in warm-up); others: times "
-               "the shape, default 2.38/sqrt(p)",
+       .help =
+           "Step of the proposal. laplace: in (0,1], default 1 (exact: tuned in warm-up; full: a mixture); "
+           "others: times the shape, default 2.38/sqrt(p)",
        .rule = positive,
        .used_by = has_proposal,
        .of_method = true},
@@ -288,17 +290,17 @@ std::vector<Option> run_options() {
       {.name = "chains",
        .group = Group::run,
        .field = &FitOptions::chains,
-       .help = "Chains",
+       .help = "Number of chains",
        .rule = between(1, 10'000)},
       {.name = "warmup",
        .group = Group::run,
        .field = &FitOptions::warmup,
-       .help = "Steps of each chain before the first draw",
+       .help = "Steps per chain before the first draw",
        .rule = between(0, billion)},
       {.name = "draws",
        .group = Group::run,
        .field = &FitOptions::draws,
-       .help = "Draws kept of each chain",
+       .help = "Draws kept per chain",
        .rule = between(1, billion)},
       {.name = "thin",
        .group = Group::run,
@@ -310,11 +312,12 @@ std::vector<Option> run_options() {
       {.name = "seed",
        .group = Group::run,
        .field = &FitOptions::seed,
-       .help = "Seed: same seed, same draws, for any number of threads. Default: drawn and printed"},
+       .help =
+           "Seed: same seed, same draws, for any number of threads. Default: chosen at random and printed"},
       {.name = "threads",
        .group = Group::run,
        .field = &FitOptions::threads,
-       .help = "Threads; 0 = all the machine has",
+       .help = "Number of threads; 0 = all that the machine has",
        .rule = between(0, 1024),
        .decides_draws = false},
       {.name = "out",
@@ -325,7 +328,8 @@ std::vector<Option> run_options() {
       {.name = "resume",
        .group = Group::run,
        .field = &FitOptions::resume,
-       .help = "Continue the interrupted run in the directory of `out`, to the draws it would have had",
+       .help =
+           "Continue the interrupted run in the directory of `out`; its draws are those of an uninterrupted run",
        .decides_draws = false},
   };
 }

@@ -46,7 +46,8 @@ T value_of(const std::array<Word<T>, n>& words, const std::string& word) {
   return std::find_if(words.begin(), words.end(), [&](const Word<T>& w) { return w.word == word; })->value;
 }
 
-// The method's own parts, except where an option says otherwise; nothing for methods that are made otherwise.
+// The method's own parts, except where an option says otherwise; empty for methods that are not made of
+// parts.
 std::optional<Composition> composition(const MethodOptions& o, const MethodSpec& method) {
   std::optional<Composition> out = method.parts;
   if (!out) return out;
@@ -59,7 +60,7 @@ std::optional<Composition> composition(const MethodOptions& o, const MethodSpec&
 }
 
 // What the options say, or what suits the method. Where the noise of an estimate grows with the step, as it
-// does without control variates, steps are to be small: a random walk.
+// does without control variates, steps should be small: a random walk.
 ProposalPlan::Kind proposal_kind(const MethodOptions& o, const std::optional<Composition>& parts) {
   if (o.proposal) return value_of(proposal_kinds, *o.proposal);
   return parts && parts->estimator == EstimatorKind::plain ? ProposalPlan::Kind::random_walk

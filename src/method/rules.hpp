@@ -11,7 +11,7 @@
 
 namespace mlo {
 
-// Rows of the first look, of a step at most, and the least that makes sense.
+// Rows of the first look, the most rows per step, and the smallest number that makes sense.
 struct UsualSizes {
   std::int64_t size, max, least;
 };
@@ -25,7 +25,7 @@ struct RuleSpec {
   double largest_delta = 1;                                // exclusive
   double usual_noise_sd = 1, usual_variates_noise_sd = 1;  // with plain differences, with control variates
   bool needs_bounds = false;  // of the terms of all rows: uniform weights without replacement
-  // What is usual for n rows, before it is cut to n.
+  // The default sizes for n rows, before they are limited to n.
   UsualSizes (*usual_sizes)(std::int64_t n, bool variates);
   AnyRule (*make)(const SubsamplePlan& plan, std::size_t rows);
   // "100 to 5000 rows per step, delta 0.05"

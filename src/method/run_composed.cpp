@@ -16,7 +16,7 @@ AnyRows with_replacement(const std::vector<double>& probabilities) {
   return WithReplacement(std::make_shared<const WeightedRows>(probabilities));
 }
 
-// theta at which the weights are taken, in working coordinates.
+// The theta at which the weights are computed, in working coordinates.
 Eigen::VectorXd weights_point(Sampler& s, const SubsamplePlan& plan) {
   if (plan.weights_at == SubsamplePlan::At::map) return s.mode().theta;
   if (plan.weights_at == SubsamplePlan::At::mle) {

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// One run on its way: what every method shares. A method's own part is a function of this (run_*.cpp), named
+// One run in progress: what every method shares. A method's own part is a function of this (run_*.cpp), named
 // by its row in methods.cpp.
 #pragma once
 
@@ -44,7 +44,7 @@ class Sampler {
     note(proposal_words(plan));
     return make(plan);
   }
-  // Of four chains, whatever their number: a chain must not depend on how many others there are.
+  // The steps of four chains, however many there are: a chain must not depend on the number of others.
   [[nodiscard]] double steps() const { return 4 * static_cast<double>(plan_.chain.steps()); }
   [[noreturn]] void refuse(const std::string& what) const {
     throw UsageError(fmt::format(
@@ -52,8 +52,8 @@ class Sampler {
         out_.method->name, what));
   }
 
-  // Runs or continues the chains; make_kernel(pool) makes a chain's kernel. Nothing but the sampling can fail
-  // any more.
+  // Runs or continues the chains; make_kernel(pool) makes a chain's kernel. From here on only the sampling
+  // itself can fail.
   template <class MakeKernel>
   void run(const MakeKernel& make_kernel) {
     before_sampling();

@@ -27,11 +27,11 @@ std::string name_of(const std::vector<std::string>& names, Eigen::Index j) {
   return k < names.size() ? names[k] : fmt::format("parameter {}", k + 1);
 }
 
-// A NaN has a sign, which depends on the compiler.
+// A NaN is written without its sign, which depends on the compiler.
 std::string number(double x) { return std::isnan(x) ? "nan" : fmt::format("{}", x); }
 
-// What is not finite, first of all. The parameter is not named: a NaN of one derivative spreads to all of
-// them.
+// The first thing that is not finite. No parameter is named, because a NaN in one derivative spreads to all
+// of them.
 std::string culprit(const Derivatives& d) {
   if (!std::isfinite(d.value)) return "the log density is " + number(d.value);
   for (const double slope : d.gradient)

@@ -62,7 +62,7 @@ bool estimates_second(const FamilySpec& spec, const FamilyNumbers& numbers) {
 
 namespace {
 
-// What is stated, and the usual values of what is not.
+// The numbers that are stated, and the usual values of the others.
 FamilyNumbers completed(const FamilySpec& spec, FamilyNumbers numbers) {
   for (const FamilyNumber& n : spec.numbers)
     if (n.usual) numbers.try_emplace(std::string(n.name), *n.usual);

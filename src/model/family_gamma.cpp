@@ -20,8 +20,8 @@ namespace mlo {
 extern const FamilySpec gamma_family;
 namespace {
 
-// e^u - 1 - u, e = e^u given, without the cancellation where u is small; the terms left out are below 1e-16
-// of the first.
+// e^u - 1 - u, given e = e^u, without cancellation for small u. The terms left out are below 1e-16 of the
+// first.
 double excess(double u, double e) noexcept {
   if (std::abs(u) > 0.05) return e - 1 - u;
   double tail = 0;
@@ -29,9 +29,9 @@ double excess(double u, double e) noexcept {
   return u * u * tail;
 }
 
-// S(k), k (log k - digamma(k)) and k (1 - k trigamma(k)). All three are small differences of large numbers
-// where k is large: there Stirling's series has what is left, to 1e-15. Near 0, where digamma and trigamma
-// overflow, which Boost throws, log Gamma(k) = -log k - c k + O(k^2), c Euler's constant.
+// S(k), k (log k - digamma(k)) and k (1 - k trigamma(k)). For large k all three are small differences of
+// large numbers: there Stirling's series gives them to 1e-15. Near 0, digamma and trigamma overflow, and
+// Boost throws: there log Gamma(k) = -log k - c k + O(k^2), where c is Euler's constant.
 struct ShapeTerms {
   double log_constant, slope, curvature;
 };
@@ -117,8 +117,9 @@ class Gamma final : public Family {
   [[nodiscard]] StartingPoint start(const Design& design) const override {
     const double centre = plain_scale(design).centre;
     StartingPoint point = start_at(design, std::log(centre));
-    // By moments, as if the columns explained nothing: too small, the side from which Newton's method climbs.
-    // In units of the mean: the variance of responses of 1e-200 is not a double.
+    // By moments, as if the columns explained nothing. That gives too small a shape, the side from which
+    // Newton's method finds the maximum. In units of the mean, because the variance of responses near 1e-200
+    // is too small for a double.
     double squares = 0;
     for (std::size_t i = 0; i < design.rows; ++i) squares += std::pow(design.y(i) / centre - 1, 2);
     if (squares > 0) point.log_second = std::log(static_cast<double>(design.rows) / squares);
@@ -138,7 +139,7 @@ class Gamma final : public Family {
   }
 
  private:
-  // visit(first, u, e^u) for parts of the batch.
+  // Calls visit(first, u, e^u) for parts of the batch.
   template <class Visit>
   static void in_parts(const Batch& batch, const Visit& visit) noexcept {
     std::array<double, batch_rows> u, e;

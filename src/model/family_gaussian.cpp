@@ -17,7 +17,7 @@ namespace {
 
 const double log_root_two_pi = 0.5 * std::log(2 * std::numbers::pi);
 
-// sigma known: a quadratic function of the coefficients.
+// With sigma known, the log-likelihood is a quadratic function of the coefficients.
 SummedLikelihood sums_of_mean(const Mode& mode) {
   return [at = mode.evaluated_at, d = mode.likelihood](Params theta) {
     const Eigen::VectorXd delta = vector(theta) - at;
@@ -25,7 +25,7 @@ SummedLikelihood sums_of_mean(const Mode& mode) {
   };
 }
 
-// -n a - e^(-2a) (the residuals' sum of squares) / 2, the latter quadratic in the coefficients.
+// -n a - e^(-2a) (the residuals' sum of squares) / 2; the sum of squares is quadratic in the coefficients.
 class Sums {
  public:
   Sums(const Mode& mode, std::size_t rows) : rows_(static_cast<double>(rows)) {
@@ -118,7 +118,7 @@ class Gaussian final : public Family {
   }
 
  private:
-  // visit(k, (y - eta) / sigma). A known sigma divides, because its inverse may not be a double.
+  // Calls visit(k, (y - eta) / sigma). Divides by a known sigma, because its inverse may overflow.
   template <class Visit>
   void each_residual(const Batch& batch, const Visit& visit) const noexcept {
     if (estimates_second()) {

@@ -57,8 +57,8 @@ double GaussianPrecision::log_likelihood(Params theta, Rows rows) const noexcept
 void GaussianPrecision::log_likelihood_remainders(Params centre, Params from, Params to,
                                                   std::span<const RowId> /*ids*/,
                                                   std::span<double> remainders) const noexcept {
-  // l_i = log(tau)/2 - tau h_i: what depends on the row is linear, so that the remainder is the same for all.
-  // With x = tau / centre - 1 it is half of log(1 + x) - x + x^2 / 2.
+  // l_i = log(tau)/2 - tau h_i: what depends on the row is linear in tau, so that the remainder is the same
+  // for all rows. With x = tau / centre - 1 it is half of log(1 + x) - x + x^2 / 2.
   const double a = (from[0] - centre[0]) / centre[0], b = (to[0] - centre[0]) / centre[0];
   const double remainder = 0.5 * (std::log1p(b) - std::log1p(a) - (b - a) * (1 - 0.5 * (a + b)));
   std::fill(remainders.begin(), remainders.end(), remainder);
@@ -107,7 +107,7 @@ std::unique_ptr<AnyModel> make(Design design, const FamilyNumbers& numbers, cons
         "`family gaussian-precision` has one parameter, tau, and no columns: write {} ~ 1", design.response));
   const double mean = number(numbers, "known-mean");
   notes.push_back(fmt::format("known mean {}", mean));
-  Layout layout = GaussianPrecision::layout_of(Prior::gamma(0.01, 0.01));  // the paper's
+  Layout layout = GaussianPrecision::layout_of(Prior::gamma(0.01, 0.01));  // the paper's prior
   layout.set_priors(priors);
   notes.push_back("prior: " + layout.prior_words());
   return std::make_unique<ModelOf<GaussianPrecision>>(GaussianPrecision(design, mean, std::move(layout)));

@@ -2,7 +2,7 @@
 // negative-binomial: a = log k, k = size, t = eta - a, so that e^t = mu / k,
 // f = log Gamma(y + k) - log Gamma(k) - log y! + y t - (y + k) softplus(t)
 //   = sum_{j < y} log(1 + j / k) - log y! + y eta - (y + k) softplus(t).
-// The second form has no differences of large numbers as k grows: there it is the Poisson law's.
+// The second form has no differences of large numbers as k grows, where it tends to the Poisson law.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace mlo {
 extern const FamilySpec negative_binomial_family;
 namespace {
 
-// x - log(1 + x) for x >= 0, without the cancellation where x is small.
+// x - log(1 + x) for x >= 0, without cancellation for small x.
 double log1p_rest(double x) noexcept {
   if (x > 0.01) return x - std::log1p(x);
   // x^2/2 - x^3/3 + ...; the terms left out are below 1e-17 of the first.
@@ -35,8 +35,8 @@ double log1p_excess(double x) noexcept {
 //   log(1 + j / k)     the term's part that is not linear in eta,
 //   j / (k + j)        minus its derivative in a,
 //   j k / (k + j)^2    its second derivative in a.
-// Small counts, which are nearly all, come from tables that grow with the largest count of a batch; beyond
-// them Euler and Maclaurin's formula is exact to 1e-13: g changes slowly where k + j is above 128.
+// Small counts, the vast majority, use tables that grow with the largest count of a batch. Beyond them the
+// Euler-Maclaurin formula is accurate to 1e-13, because g changes slowly where k + j is above 128.
 class CountSums {
  public:
   explicit CountSums(double k) noexcept : k_(k) {}
@@ -126,8 +126,8 @@ double negative_binomial_sum(const Batch& batch, double a, double size) noexcept
   return total;
 }
 
-// Needs t = eta - a in out.first. p = mu / (k + mu) and 1 - p both to the last bits, since either may be
-// tiny.
+// Needs t = eta - a in out.first. Computes both p = mu / (k + mu) and 1 - p to the last bits, since either
+// may be tiny.
 void eta_derivatives(const Batch& batch, double size, const BatchDerivatives& out) noexcept {
   sigmoid(out.first, out.second);
   for (double& t : out.first) t = -t;
@@ -191,8 +191,8 @@ class NegativeBinomial final : public Family {
     double squares = 0;
     for (std::size_t i = 0; i < design.rows; ++i) squares += (design.y(i) - mean) * (design.y(i) - mean);
     const double variance = squares / static_cast<double>(design.rows);
-    // By moments, as if the columns explained nothing: rather too small, the side from which Newton's method
-    // finds the maximum.
+    // By moments, as if the columns explained nothing. That gives too small a size, the side from which
+    // Newton's method finds the maximum.
     point.log_second = std::log(mean * mean / std::max(variance - mean, 0.1 * mean));
     return point;
   }
@@ -203,11 +203,12 @@ class NegativeBinomial final : public Family {
   }
 
   // Near 1/k = 0 the log-likelihood is quadratic in 1/k, with information sum mu^2 / 2; without
-  // overdispersion its maximum is at 1/k <= 0. A size so large that 1/k is below 1/200 of its standard error
-  // is infinite for all the data can tell, and the search passes it before its steps get short.
+  // overdispersion its maximum is at 1/k <= 0. If k is so large that 1/k is below 1/200 of its standard
+  // error, the data cannot tell it from infinity. A search that runs away passes that point before its steps
+  // become short.
   [[nodiscard]] std::string degenerate(const Design& design, double log_size, double slope) const override {
-    if (slope < 0) return {};  // a step too far: the way back is up
-    double squares = 0;        // y (y - 1) has the mean mu^2 where there is no overdispersion
+    if (slope < 0) return {};  // one step too far: the way back leads up
+    double squares = 0;        // y (y - 1) has the mean mu^2 without overdispersion
     for (std::size_t i = 0; i < design.rows; ++i) squares += design.y(i) * (design.y(i) - 1);
     if (!(std::exp(log_size) > 300 * std::sqrt(std::max(squares, 1.0)))) return {};
     return fmt::format(
@@ -244,7 +245,7 @@ constexpr std::array<FamilyNumber, 1> numbers{
 constexpr std::array<FamilyNumber, 1> simulation_numbers{
     {{.name = "size", .help = "size of the responses: variance mu + mu^2 / size", .usual = 1}}};
 
-// A Poisson rate that is itself gamma, with mean e^eta.
+// A Poisson count whose rate has a gamma law with mean e^eta.
 std::function<double(Stream&, double)> simulated(const FamilyNumbers& given) {
   return [size = number(given, "size")](Stream& stream, double eta) {
     return draw_count(stream, eta + std::log(gamma(stream, size) / size));
@@ -258,7 +259,7 @@ const FamilySpec negative_binomial_family{
     .response = "counts 0, 1, 2, ..., overdispersed: variance mu + mu^2 / size",
     .parameters = "coefficients (log mean) and size, unless it is known (`size`)",
     .numbers = numbers,
-    // Proper, as it must be; little mass near 0 and enough at sizes that are as good as infinite.
+    // Proper, as it must be; little mass near 0, and enough at sizes that are practically infinite.
     .second = SecondParameter{.name = "size",
                               .known_by = "size",
                               .usual_prior = [](const ResponseScale&) { return Prior::gamma(2, 0.1); },

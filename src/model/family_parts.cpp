@@ -104,7 +104,7 @@ bool negligible_scale(const Design& design, double log_scale) {
 }
 
 double log_factorial(double y) noexcept {
-  // The small ones, which are nearly all, from a table.
+  // Small counts, the vast majority, come from a table.
   static const std::array<double, 256> table = [] {
     std::array<double, 256> t{};
     for (std::size_t k = 2; k < t.size(); ++k) t[k] = t[k - 1] + std::log(static_cast<double>(k));

@@ -21,17 +21,17 @@ void check_varies(const Design& design, std::string_view family);
 // Median and robust spread, which outliers do not move.
 [[nodiscard]] ResponseScale robust_scale(const Design& design);
 
-// The predictor is eta in the mean, through the intercept if there is one; all else is 0.
+// A point whose predictor is eta on average, by way of the intercept if there is one; all else is 0.
 [[nodiscard]] StartingPoint start_at(const Design& design, double eta);
 
-// Whether no term of these responses falls in the direction of t, for terms that grow with y * eta until they
-// are flat.
+// Whether no term of these responses falls in the direction of t, for terms that grow with eta if y = 1 and
+// fall with eta if y = 0.
 [[nodiscard]] bool binary_recedes(std::span<const double> y, std::span<const double> t,
                                   double tolerance) noexcept;
 [[nodiscard]] bool counts_recede(std::span<const double> y, std::span<const double> t,
                                  double tolerance) noexcept;
 
-// Whether a scale is to the responses as a rounding error: no noise at all.
+// Whether a scale is so small beside the responses that it is a rounding error: no noise at all.
 [[nodiscard]] bool negligible_scale(const Design& design, double log_scale);
 
 // log(y!) for counts.

@@ -43,8 +43,8 @@ GlmPriors usual_priors(const Design& design, const Family& family) {
   const ResponseScale y = spec.response_scale == nullptr ? ResponseScale{} : spec.response_scale(design);
   GlmPriors priors;
   for (std::size_t j = 0; j < design.dim; ++j)
-    // Column scales are never 0: a constant column beside an intercept was refused, and without one it has a
-    // size.
+    // Column scales are never 0: a constant column was refused if there is an intercept, and otherwise its
+    // scale is its root mean square.
     priors.coefficients.push_back(
         Prior::normal(0, 2.5 * y.sd / (design.sd[j] > 0 ? design.sd[j] : design.scale[j])));
   if (design.intercept) {
@@ -232,7 +232,7 @@ void Glm::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
   }
 }
 
-// ---- where to start, and whether there is an end
+// ---- the start of the search for the mode, and whether there is a mode
 
 Eigen::VectorXd Glm::start() const {
   const StartingPoint point = family_->start(design());

@@ -53,7 +53,7 @@ double positive_log_prior(Kind kind, const Prior& prior, double value) noexcept 
   return value > 0 ? prior.log_density(value) : -std::numeric_limits<double>::infinity();
 }
 
-// A coefficient can have either sign.
+// Refuses a gamma prior for a coefficient, which can have either sign.
 Prior parse_for(Kind kind, const std::string& text, const std::string& option) {
   const Prior prior = Prior::parse(text, option);
   if (kind == Kind::coefficients && prior.kind() == Prior::Kind::gamma)
@@ -215,7 +215,7 @@ bool Layout::quadratic_prior() const noexcept {
 // ---- the user's priors
 
 void Layout::set_all_coefficients(const std::string& text) {
-  // A model of one parameter that is not an intercept has nothing else that a prior could be for.
+  // If the only parameter is not an intercept, the prior can only be for that one.
   const bool one = dim() == 1 && names_[0] != "(Intercept)";
   std::size_t count = 0;
   for (Block& block : blocks_) {

@@ -7,7 +7,7 @@
 
 #include "model/linear.hpp"
 
-// Not a matter of the instruction set: compiled once.
+// Does not depend on the instruction set, so it is compiled once.
 #ifndef MLO_MODEL_LINEAR_PREFETCH
 #define MLO_MODEL_LINEAR_PREFETCH
 namespace mlo::linear {
@@ -125,8 +125,8 @@ void PredictorPairs(RowStoreView x, std::span<const std::uint32_t> ids, std::siz
   }
 }
 
-// A tile of the information matrix: 4 rows of it times up to 3 vectors of columns, held in registers over the
-// block.
+// A tile of the information matrix: 4 of its rows by up to 3 vectors of columns, held in registers while the
+// block of data is read.
 template <int kVectors>
 HWY_INLINE void gram_tile(RowStoreView x, const double* base, std::size_t count, const double* v,
                           std::size_t j0, std::size_t m0, double* information) {
@@ -162,7 +162,7 @@ void AddMoments(RowStoreView x, std::size_t first, std::size_t count, const doub
   const std::size_t lanes = hn::Lanes(d);
   const double* base = x.data + first * x.stride;
   for (std::size_t j = 0; j < x.dim; j += lanes) {
-    // Four running sums, because one would wait for the latency of every addition.
+    // Four running sums, because a single one would wait for each addition to finish.
     V acc0 = hn::Zero(d), acc1 = hn::Zero(d), acc2 = hn::Zero(d), acc3 = hn::Zero(d);
     const double* column = base + j;
     std::size_t k = 0;

@@ -24,19 +24,19 @@ inline constexpr std::size_t padding = 4;
 void predictors(RowStoreView x, std::size_t first, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
-// A random row is one to three cache lines from memory. Asking for it this many rows ahead hides most of the
-// wait; a processor keeps some 20 lines under way, and more at once only make it stop.
+// A random row is one to three cache lines from memory. Prefetching it this many rows ahead hides most of the
+// wait; a processor has at most some 20 lines in flight, and stalls when asked for more.
 inline constexpr std::size_t ahead = 16;
 
-// The same for rows ids[0..count-1], with the rows prefetched ahead.
+// The same for rows ids[0..count-1], with prefetching.
 void predictors(RowStoreView x, const std::uint32_t* ids, std::size_t count, const double* beta,
                 double* eta) noexcept;
 
-// Asks for the first `ahead` of these rows.
+// Prefetches the first `ahead` of these rows.
 void prefetch(RowStoreView x, std::span<const std::uint32_t> ids) noexcept;
 
-// Two predictors of the first `count` rows of ids, each row fetched once. Asks for the rows of ids that come
-// `ahead` later, beyond `count` too; the first ones should be on their way.
+// Two predictors of the first `count` rows of ids, each row fetched once. Also prefetches the rows of ids
+// that come `ahead` later, even beyond `count`; the first ones should have been prefetched before.
 void predictor_pairs(RowStoreView x, std::span<const std::uint32_t> ids, std::size_t count,
                      const double* beta_a, const double* beta_b, double* eta_a, double* eta_b) noexcept;
 

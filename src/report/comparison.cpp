@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mlo/base/text.hpp"
 #include "mlo/report/run_summary.hpp"
 #include "mlo/report/svg.hpp"
 #include "mlo/report/text_table.hpp"
@@ -16,12 +17,12 @@
 namespace mlo {
 namespace {
 
-// Three significant digits: 950, 12.3k, 3.4M.
-std::string short_count(double value) {
-  if (!std::isfinite(value)) return value > 0 ? "inf" : "-";
-  if (value >= 1e6) return fmt::format("{:.3g}M", value / 1e6);
-  if (value >= 1e4) return fmt::format("{:.3g}k", value / 1e3);
-  return fmt::format("{:.3g}", value);
+// A rate or a count; "-" if it is not known.
+std::string shown(double value) { return std::isnan(value) ? "-" : plain_number(value); }
+
+// Three digits, with the zeros of 1.00.
+std::string ratio(double value) {
+  return value < 99.95 ? fmt::format("{:#.3g}", value) : plain_number(value);
 }
 
 // Calls use(figure) for the figures of CSV, in its order.
@@ -69,11 +70,10 @@ std::string as_table(const Comparison& c) {
   for (const MethodResult& m : c.methods) {
     if (!m.failure.empty()) continue;
     rows.push_back({m.name, promise_name(m.promise), fmt::format("{:.2f}", m.setup_seconds),
-                    fmt::format("{:.2f}", m.sample_seconds), short_count(m.rows_per_step),
-                    short_count(m.ess_per_second), short_count(m.ess_per_million_rows),
-                    fmt::format("{:#.3g}", m.sd_ratio), fmt::format("{:#.3g}", m.sd_ratio_low),
-                    fmt::format("{:#.3g}", m.sd_ratio_high), fmt::format("{:.2g}", m.mean_error),
-                    fmt::format("{:.1g}", m.mean_error_mcse), fmt::format("{:.3f}", m.rhat)});
+                    fmt::format("{:.2f}", m.sample_seconds), shown(m.rows_per_step), shown(m.ess_per_second),
+                    shown(m.ess_per_million_rows), ratio(m.sd_ratio), ratio(m.sd_ratio_low),
+                    ratio(m.sd_ratio_high), plain_number(m.mean_error, 2), plain_number(m.mean_error_mcse, 1),
+                    fmt::format("{:.3f}", m.rhat)});
   }
   out += text_table(rows);
   for (const MethodResult& m : c.methods)

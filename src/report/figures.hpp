@@ -16,7 +16,7 @@ struct Figure {
   double Struct::*value;
 };
 
-// Of a parameter. Readers know columns by their place, too: the order stays.
+// Figures of a parameter. Programs may read columns by position: do not change the order.
 inline constexpr auto parameter_figures = [] {
   using P = ParameterSummary;
   return std::to_array<Figure<P>>({{"mean", &P::mean},
@@ -32,7 +32,7 @@ inline constexpr auto parameter_figures = [] {
                                    {"rhat", &P::rhat}});
 }();
 
-// Of a method in a comparison: first what it cost, then how its chains moved.
+// Figures of a method in a comparison: first what it cost, then how its chains moved.
 inline constexpr auto cost_figures = std::to_array<Figure<MethodResult>>(
     {{"setup_seconds", &MethodResult::setup_seconds}, {"sample_seconds", &MethodResult::sample_seconds}});
 inline constexpr auto chain_figures = [] {

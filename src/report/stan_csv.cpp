@@ -10,7 +10,7 @@
 namespace mlo {
 namespace {
 
-// A comment ends with its line.
+// A comment must stay on one line.
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');

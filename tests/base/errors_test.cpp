@@ -10,7 +10,7 @@
 namespace mlo {
 namespace {
 
-// As the command line and as Python would write them.
+// Options as the command line and as Python write them.
 std::string flag(std::string_view name, std::string_view value) {
   if (name != "out" && name != "method" && name != "prior-for") return {};
   return fmt::format("--{}{}{}", name, value.empty() ? "" : " ", value);

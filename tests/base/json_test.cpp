@@ -54,7 +54,7 @@ TEST(Json, WholeNumbersAreExactToTheirLimits) {
   EXPECT_THROW(static_cast<void>(Json(256).get<std::uint8_t>()), JsonError);
   EXPECT_THROW(static_cast<void>(Json(-129).get<std::int8_t>()), JsonError);
   EXPECT_EQ(Json(-128).get<std::int8_t>(), -128);
-  // Larger ones are doubles, to the library and so to us.
+  // Larger ones are doubles to the JSON library, and so to us.
   EXPECT_EQ(Json::parse("18446744073709551616").get<double>(), std::ldexp(1.0, 64));
 }
 

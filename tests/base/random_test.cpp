@@ -199,7 +199,7 @@ TEST(Random, ExponentialHasItsLaw) {
   expect_uniform(x);
 }
 
-// Beyond 7.7 the ziggurat starts again, shifted; e^-7.5 of the draws get that far.
+// Beyond 7.7 the ziggurat starts again, shifted; a share of e^-7.5 of the draws gets that far.
 TEST(Random, ExponentialForgetsInTheTail) {
   std::vector<double> tail;
   for (const double v : draw_many(30'000'000, mlo::exponential)) {

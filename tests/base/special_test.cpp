@@ -46,7 +46,7 @@ long double softplus_difference_reference(long double a, long double b) {
   return a <= b ? softplus_rise(a, b) : -softplus_rise(b, a);
 }
 
-// |got - expected| in spacings of the doubles at expected; 0 where both are the same infinity.
+// |got - expected| in spacings of the doubles at expected; 0 if both are the same infinity.
 double ulps(double got, long double expected) {
   const double nearest = static_cast<double>(expected);
   if (std::isinf(nearest) || std::isinf(got)) return got == nearest ? 0 : kInf;

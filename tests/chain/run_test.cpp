@@ -29,7 +29,7 @@ class Chains : public ::testing::Test {
             GlmPriors{std::vector<Prior>(3, Prior::normal(0, 3))}};
   }
 
-  // A run of `full` with an adaptive proposal, the kernel with most state.
+  // A run of `full` with an adaptive proposal, the kernel with the most state.
   std::vector<ChainRecord> run(ChainOptions options, std::size_t threads,
                                std::vector<ChainRecord> records = {}, std::uint64_t stop_after = 0) {
     RunControl control(options.chains);
@@ -124,7 +124,7 @@ TEST_F(Chains, AnErrorInOneChainStopsTheOthersAndIsReported) {
   EXPECT_LT(records[0].size(), 1'000'000U);
 }
 
-// A kernel that goes nowhere and promises what it is told to.
+// A kernel that does not move, and promises what it is told to promise.
 struct Idle {
   Promise says;
   [[nodiscard]] Promise promise() const { return says; }
@@ -151,7 +151,7 @@ TEST_F(Chains, ReturnWhatTheirKernelPromises) {
     }
 }
 
-// What is left of a chain is part of its record.
+// The draws that outlive a chain are part of its record.
 static_assert(std::derived_from<ChainRecord, ChainDraws>);
 
 TEST_F(Chains, HaveDrawsParameterByParameter) {
@@ -164,7 +164,7 @@ TEST_F(Chains, HaveDrawsParameterByParameter) {
   }
 }
 
-// Chains that would never end: all are stopped once the last one has draws, and then all of them have some.
+// Chains that would never end: all are stopped as soon as the last one has draws, and then all have some.
 TEST_F(Chains, TakeTurnsWhereThereAreMoreOfThemThanThreads) {
   RunControl control(3);
   std::vector<ChainRecord> records;

@@ -703,7 +703,7 @@ class ConfigFiles(CommandTest):
     def test_what_is_no_option_in_a_config_file_is_named_with_the_file(self):
         for line, message in (('famly = "poisson"', 'unknown option "famly"; mlo fit --help shows all'),
                               ('data = "data.csv"',
-                               '"data" is not an option: DATA and FORMULA stand on the command line')):
+                               '"data" is not an option: DATA and FORMULA go on the command line')):
             self.write("options.toml", line + "\n")
             result = self.mlo("fit", "data.csv", "y ~ x1", "--family", "poisson", "--config", "options.toml")
             self.assertEqual(result.stderr, f"mlo fit: options.toml: {message}\n")

@@ -249,7 +249,7 @@ class Help(CommandTest):
         self.assertEqual(result.stderr, "")
         for command in self.options:
             self.assertRegex(result.stdout, rf"(?m)^  {command} ")
-        for code in ("0 good", "2 usage", "3 data or files", "130 interrupted"):
+        for code in ("0 success", "2 usage", "3 data or files", "130 interrupted"):
             self.assertIn(code, result.stdout)
 
     def test_the_help_of_each_command_has_every_option_and_an_example(self):

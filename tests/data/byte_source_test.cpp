@@ -37,7 +37,7 @@ std::string read_all(const std::string& bytes, std::size_t block, std::size_t pi
     if (!all.empty()) {
       EXPECT_EQ(share, 1.0);
     }
-    EXPECT_EQ(source->read(part), 0U);  // the end stays the end
+    EXPECT_EQ(source->read(part), 0U);  // reading past the end again gives nothing
   } catch (const DataError& error) {
     return std::string(error.what()).substr(file.path().size());
   }

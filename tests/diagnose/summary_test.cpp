@@ -125,7 +125,7 @@ TEST(Summary, AgreesWithEachFigureOnItsOwn) {
   }
 }
 
-// What is left of chains is enough for a summary: a parameter is every dim-th number of their draws.
+// A summary needs only the chains' draws, where a parameter is every dim-th number.
 TEST(Summary, OfChainsUsesAsManyDrawsOfEachAsTheShortestHas) {
   const Chains first = ar1({.coefficient = 0.5, .chains = 2, .draws = 60, .seed = 1}),
                second = ar1({.coefficient = 0.5, .chains = 2, .draws = 60, .seed = 2});

@@ -42,7 +42,7 @@ class Replicate : public testing::Test {
     settings_.out = folder_ / name;
     return settings_.out + "/small.csv";
   }
-  // The file of a run that was not disturbed.
+  // The file of a run that was not interrupted.
   std::string undisturbed() {
     const std::string file = in("undisturbed");
     static_cast<void>(replicate(experiment_, settings_, {}));

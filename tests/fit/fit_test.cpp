@@ -180,7 +180,7 @@ TEST(Fit, WorksForEveryMethodAndProposal) {
       const FitResult result = fit(o, table);
       EXPECT_EQ(result.summary.method.promise, method.promise) << method.name;
       EXPECT_EQ(result.chains[0].size(), 300U);
-      // Options are named in backquotes; how they are written is the front end's.
+      // Options are named in backquotes; how they are written is up to the front end.
       EXPECT_EQ(as_table(result.summary).find("--"), std::string::npos) << as_table(result.summary);
       if (method.promise == Promise::exact) {
         EXPECT_EQ(result.summary.method.noise_sd, 0);
@@ -250,7 +250,7 @@ TEST(Fit, RulesEstimatorsAndWeightsCombine) {
       }
 }
 
-// confidence refuses families without a bound, and says so.
+// `confidence` refuses families without a bound, and says so.
 TEST(Fit, ConfidenceIsRefusedWithoutABound) {
   SimulateOptions data;
   data.rows = 500;

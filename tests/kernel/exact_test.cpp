@@ -20,7 +20,7 @@ using testing::small_glm;
 
 static_assert(Kernel<ExactKernel<Glm>> && ExactKernel<Glm>::promise() == Promise::exact);
 
-// Any model will not do: the kernel must know whether the prior is a quadratic form.
+// Not every model is accepted: the kernel must know whether the prior is a quadratic form.
 struct WithoutAPriorOfKnownShape {
   [[nodiscard]] std::size_t dim() const { return 1; }
   [[nodiscard]] std::size_t rows() const { return 1; }
@@ -169,7 +169,7 @@ TEST(Exact, RowsDrawnBeforehandGiveTheSameLaw) {
   expect_moments(kernel, Eigen::Vector2d(0, 0), q.mean, q.covariance, 150'000, "a pool");
 }
 
-// With bounds of half of what they must be the counter moves, so a wrong bound cannot hide.
+// With bounds that are half as large as they must be, the counter moves: a wrong bound is noticed.
 TEST(Exact, ABrokenBoundIsCounted) {
   const auto model = small_glm("logistic", 60, testing::draw_logistic);
   ThreadPool pool(1);
@@ -207,7 +207,7 @@ TEST(Exact, GammaMatchesQuadratureFromADisplacedExpansion) {
   mode.likelihood = sum_derivatives(model, pool, params(mode.evaluated_at), Rows::range(0, model.rows()));
   Derivatives posterior = mode.likelihood;
   model.add_prior_derivatives(params(mode.evaluated_at), posterior);
-  mode.information = posterior.information;  // there, as the kernel takes it to be
+  mode.information = posterior.information;  // at that point, which the kernel takes for the mode
   constexpr std::size_t steps = 150'000;
   for (const int order : {2, 3})
     for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {

@@ -101,7 +101,7 @@ TEST(PenaltySize, WithoutReplacementMatchesQuadrature) {
              s.plain, 20'000, "plain");
 }
 
-// What the draws are worth is for the rule to say.
+// The rule decides what the kernel may promise about its draws.
 TEST(SubsampledKernel, PromisesWhatItsRulePromises) {
   const Setting& s = setting();
   const auto promise = [&](auto rule) {

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What each decision rule promises, on terms of known distribution and without a chain. Errors are z scores;
-// |z| < 5 is one false alarm in a million. Seeds are fixed.
+// What each decision rule promises, on terms whose distribution is known, without a chain. Errors are z
+// scores; |z| < 5 is one false alarm in a million. Seeds are fixed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,7 +150,7 @@ TEST(Austerity, StopsWhereTheTTestSaysSo) {
 // Measured, n = 1000 in batches of 100, errors for eps = 0.05 and 0.01: 0.22 and 0.054 in a tie, 0.022 and
 // 0.004 when the mean is half a standard error of the first look from psi, 0.004 and 0.0005 at one, 0.0002
 // and 0 at two.
-TEST(Austerity, ErrsWithProbabilityEpsALookOnNormalTerms) {
+TEST(Austerity, ErrsWithProbabilityEpsPerLookOnNormalTerms) {
   constexpr std::size_t n = 1000, batch = 100;
   constexpr int repeats = 10'000;
   Population population(n, [](Stream& s) { return 5 * normal(s); });
@@ -161,7 +161,7 @@ TEST(Austerity, ErrsWithProbabilityEpsALookOnNormalTerms) {
     EXPECT_LT(std::abs(z_of(tie.first_look, 2 * eps, repeats)), 5) << tie.first_look;
     // In a tie, half of the decisions that do not wait for all rows are wrong: at most nine looks of 2 eps.
     EXPECT_LT(z_of(tie.wrong, 9 * eps, repeats), 5) << tie.wrong;
-    EXPECT_GT(z_of(tie.wrong, eps, repeats), 5) << tie.wrong;  // repeated looks cost: the promise is per look
+    EXPECT_GT(z_of(tie.wrong, eps, repeats), 5) << tie.wrong;  // the promise is per look, and looks add up
     for (const double gap : {0.5, 1.0, 2.0, -0.5, -1.0, -2.0}) {
       const Record r = decide(rule, population, n, gap * unit, 0, batch, repeats);
       EXPECT_LT(z_of(r.wrong, eps, repeats), 5) << gap;

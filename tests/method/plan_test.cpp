@@ -184,7 +184,7 @@ TEST(Plan, ExactHasItsOwnNumbers) {
   EXPECT_EQ(given.order, 3);
 }
 
-// About 50 steps of each chain, or one in so many.
+// About 50 steps of each chain, or one in every `audit-every` steps.
 TEST(Plan, AnAuditLooksAtItsShareOfTheSteps) {
   const Plan plan = plan_of("exact:audit=true:draws=2000:thin=5");
   EXPECT_TRUE(plan.audit);

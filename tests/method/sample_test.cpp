@@ -195,7 +195,7 @@ TEST(Sample, AMethodThatNeedsBoundsSaysSo) {
             "`method austerity` or `method auto`");
 }
 
-// The least that sampling asks: no gradients of single rows, and no expansions.
+// The least that sampling needs: no gradients of single rows, and no expansions.
 class Bare {
  public:
   explicit Bare(AutodiffModel<Own> model) : model_(std::move(model)) {}

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// ModelOf<M> says what M says, to the last bit, and what a model that lacks optional parts is taken to say.
+// ModelOf<M> gives the same as M, to the last bit, and sensible defaults for the optional parts that M lacks.
 #include "mlo/model/any_model.hpp"
 
 #include <gtest/gtest.h>
@@ -114,7 +114,7 @@ TEST_P(AnyGlm, SaysWhatTheModelSays) {
   EXPECT_EQ(any.quadratic_prior(), glm.quadratic_prior());
   Derivatives at(glm.dim());
   std::vector<double> far = theta;
-  far.back() = -60;  // a scale of nothing
+  far.back() = -60;  // a scale of practically 0
   for (const bool with_prior : {false, true})
     for (const auto& point : {theta, far})
       EXPECT_EQ(any.degenerate(point, at, with_prior), glm.degenerate(point, at, with_prior));

@@ -101,7 +101,7 @@ TEST_P(EveryFamily, RefusesANumberThatItDoesNotHave) {
     const std::string words = refusal([&] { static_cast<void>(make_family(name, {{"nonsense", 1}})); });
     EXPECT_EQ(words, "`nonsense" + expected);
   }
-  // Numbers of other families are no better.
+  // Numbers of other families are refused too.
   for (const FamilySpec* other : families())
     for (const FamilyNumber& n : other->numbers) {
       const bool own = std::any_of(spec.numbers.begin(), spec.numbers.end(),
@@ -115,7 +115,7 @@ TEST_P(EveryFamily, RefusesANumberThatItDoesNotHave) {
 
 // ---- simulation
 
-// Not the usual ones, which are 1: a number that is not used shows.
+// Not the usual values, which are 1, so that a number that is ignored is noticed.
 FamilyNumbers simulation_numbers(const FamilySpec& spec) {
   FamilyNumbers out;
   for (const FamilyNumber& n : spec.simulation.numbers) out[std::string(n.name)] = *n.usual + 0.7;
@@ -238,8 +238,8 @@ TEST(Families, TellAReaderTheirPriorsAndKnownParameters) {
 
 // ---- a second parameter, known or estimated
 
-// An estimated parameter in the state of the known one gives the same terms, differences and derivatives; and
-// the sums differ by no more than a constant.
+// An estimated parameter at the value of the known one gives the same terms, differences and derivatives, and
+// sums that differ only by a constant.
 TEST(Families, AgreeWhetherTheSecondParameterIsKnownOrEstimated) {
   struct Pair {
     const char *estimated, *known, *number;
@@ -262,7 +262,7 @@ TEST(Families, AgreeWhetherTheSecondParameterIsKnownOrEstimated) {
       EXPECT_TRUE(estimates_second(estimated->spec(), pair.others));
       EXPECT_FALSE(estimates_second(known->spec(), with));
       const double a = std::log(value);
-      // What the known one is given as the log must not be read.
+      // If the parameter is known, the log in the batch must not be read.
       const Batch at_estimated{etas, y, a}, at_known{etas, y, std::nan("")};
       const Batch to_estimated{moved, y, a}, to_known{moved, y, std::nan("")};
       std::vector<double> t(n), u(n);

@@ -152,7 +152,7 @@ TEST(NegativeBinomial, HasADensityThatAddsUpToOne) {
 
 // log k - digamma(k), 1 - k trigamma(k) and k log k - k - log Gamma(k) in long double: the recurrences
 // digamma(k) = digamma(k + 1) - 1 / k, ... up to 40, from where Stirling's series is exact to 1e-24. For
-// large k the series has what is left of the differences.
+// large k the series gives the differences without cancellation.
 struct GammaConstants {
   Real log_constant, slope, curvature;  // S(k), k (log k - digamma(k)), k (1 - k trigamma(k))
 };

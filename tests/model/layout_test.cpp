@@ -131,7 +131,7 @@ TEST(Layout, UserJacobianIsTheDerivativeOfToUser) {
 
 // ---- priors
 
-// In the user's coordinates, with |det| of the Jacobian. log_prior may leave out what is the same everywhere.
+// The prior density in the user's coordinates, with |det| of the Jacobian. log_prior may leave out constants.
 double density_of_user(const Layout& layout, const std::vector<double>& theta) {
   const std::vector<double> user = user_of(layout, theta);
   double total = std::log(std::abs(layout.user_jacobian(theta).determinant()));
@@ -255,12 +255,12 @@ TEST(Layout, SaysWhetherThePriorIsProperAndQuadratic) {
     EXPECT_TRUE(of(coefficients(), prior).proper_prior());
     EXPECT_FALSE(of(coefficients(), prior).quadratic_prior());
   }
-  // The likelihood holds the log of a scale; a parameter that is its own coordinate needs its prior.
+  // The log of a scale needs no proper prior; a parameter that is its own coordinate does.
   EXPECT_TRUE(of(sigma(), Prior::flat()).proper_prior());
   EXPECT_FALSE(of(tau(), Prior::flat()).proper_prior());
   EXPECT_FALSE(of(sigma(), Prior::normal(0, 1)).quadratic_prior());
   EXPECT_FALSE(of(tau(), Prior::normal(0, 1)).quadratic_prior());
-  // One that is not is enough.
+  // One improper prior is enough.
   Block mixed = slopes();
   mixed.priors[1] = Prior::flat();
   EXPECT_FALSE(Layout({coefficients(), mixed}).proper_prior());
@@ -268,7 +268,7 @@ TEST(Layout, SaysWhetherThePriorIsProperAndQuadratic) {
   EXPECT_TRUE(Layout({slopes()}).quadratic_prior());
 }
 
-// ---- what a user says of them
+// ---- priors that the user states
 
 std::string words_with(Layout layout, const PriorOptions& options) {
   layout.set_priors(options);
@@ -290,7 +290,7 @@ TEST(SetPriors, PriorIsForTheCoefficientsOfColumns) {
   EXPECT_EQ(words_with(Layout({slopes()}), {.prior = "flat"}), "u ~ flat; v ~ flat");
 }
 
-// A prior that the user states speaks of the intercept itself.
+// A prior that the user states is for the intercept itself, not for the predictor at the columns' means.
 TEST(SetPriors, PriorInterceptIsForTheInterceptItself) {
   Layout layout = regression();
   layout.set_priors({.prior_intercept = "normal(1, 2)"});
@@ -316,7 +316,7 @@ TEST(SetPriors, PriorForIsForOneParameterAndComesLast) {
             "(Intercept) ~ normal(0, 7); x1 ~ normal(0, 1); x2 ~ laplace(0, 3); sigma ~ exponential(3)");
 }
 
-// A model of one parameter that is not called an intercept: any of the options that can mean it does.
+// A model whose one parameter is not called an intercept: every option that can mean that parameter does.
 TEST(SetPriors, OfASingleParameter) {
   const auto mean = [](const char* name) {
     return Layout({{.kind = Kind::coefficients,

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Every test runs on each instruction set this machine has. The reference is a plain loop in long double; the
-// bounds are those of any order of summation: a sum of n products has at most n + 1 roundings a term.
+// bounds are those of any order of summation: a sum of n products has at most n + 1 roundings per term.
 #include "model/linear.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ constexpr double kGuard = -7;
 constexpr std::size_t kRows = 41, kLargestDim = 40;
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 17, 31, 33};
 
-// Rows whose records go on after their columns. What is there is so large that it shows in any sum it enters,
-// and finite, as linear.hpp asks; the store ends 3 doubles after the last row.
+// Rows whose records have other values after the columns. These are so large that they show in any sum they
+// enter, but finite, as linear.hpp requires; the store ends 3 doubles after the last row.
 struct Store {
   Store(std::size_t columns, std::size_t more)
       : dim(columns), stride(columns + more), values(kRows * stride + 3, 1e200) {
@@ -60,7 +60,7 @@ void for_all_shapes(F&& f) {
     for (std::size_t more = 0; more <= 2; ++more) {
       SCOPED_TRACE("dim " + std::to_string(dim) + ", stride " + std::to_string(dim + more));
       f(Store(dim, more));
-      if (::testing::Test::HasFailure()) return;  // one shape says enough
+      if (::testing::Test::HasFailure()) return;  // one failing shape is enough
     }
 }
 
@@ -101,7 +101,7 @@ TEST_P(LinearOnTarget, PairsOfPredictorsAreWithinTheirBound) {
   for_all_shapes([](const Store& x) {
     const std::vector<double> a = coefficients(x.dim, 100 + x.dim), b = coefficients(x.dim, 200 + x.dim);
     for (const std::size_t count : kCounts) {
-      // More ids than are asked for: those are to be prefetched, not to be answered.
+      // More ids than are asked for: the others are prefetched only.
       const std::vector<std::uint32_t> ids = scattered(count + 20);
       std::vector<double> eta_a(count + 1, kGuard), eta_b(count + 1, kGuard);
       predictor_pairs(x.view(), ids, count, a.data(), b.data(), eta_a.data(), eta_b.data());
@@ -137,8 +137,8 @@ TEST_P(LinearOnTarget, ARowsPredictorDoesNotDependOnItsPlace) {
   });
 }
 
-// Sums of count products, added to what is there: count + 2 roundings a term of the gradient, count + 3 of
-// the information, whose terms are products of three.
+// Sums of count products, added to what is there: count + 2 roundings per term of the gradient, count + 3 per
+// term of the information, which is a product of three numbers.
 TEST_P(LinearOnTarget, MomentsAreWithinTheirBound) {
   for_all_shapes([](const Store& x) {
     const std::size_t p = x.dim;

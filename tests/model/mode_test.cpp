@@ -62,7 +62,7 @@ TEST(FindMode, EndsWhereTheGradientVanishesForEveryFamily) {
   check(glm("gamma", positive, "y ~ x1 + x2", prior, {{"shape", 2}}));
 }
 
-// Responses in other units have another intercept, and all else is the same.
+// Responses in other units change the intercept and nothing else.
 TEST(FindMode, FindsAGammaModelInAnyUnits) {
   ThreadPool pool(1);
   const Table table = regression_table(500, 0.3, {0.7, -0.4}, 8, testing::draw_gamma);

@@ -142,7 +142,7 @@ TEST_P(RowStoreOf, MatrixProductsAreThoseOfTheRecords) {
   square.diagonal().array() += static_cast<double>(3 * p);  // well conditioned
   const Eigen::MatrixXd upper = square.triangularView<Eigen::Upper>();
   const Eigen::MatrixXd lower = square.triangularView<Eigen::Lower>();
-  Eigen::VectorXd theta(p + 1);  // a second parameter is not looked at
+  Eigen::VectorXd theta(p + 1);  // the second parameter is ignored
   theta << Eigen::Map<const Eigen::VectorXd>(beta.data(), p), 1e200;
   constexpr std::size_t first = 13, count = 40;
   const Eigen::MatrixXd inverse = lower.inverse();

@@ -48,7 +48,7 @@ TEST(Comparison, MeasuresAgainstThePosterior) {
   EXPECT_NEAR(m.mean_error_mcse, std::hypot(0.03, 0.0004) / 0.1, 1e-12);
 }
 
-TEST(Comparison, AParameterThatIsNoNumberIsTheWorst) {
+TEST(Comparison, AParameterThatIsNotANumberIsTheWorst) {
   MethodResult m = example();
   m.parameters[1].mean = std::nan("");
   m.parameters[1].rhat = std::nan("");
@@ -57,6 +57,25 @@ TEST(Comparison, AParameterThatIsNoNumberIsTheWorst) {
   EXPECT_TRUE(std::isnan(m.mean_error));
   EXPECT_TRUE(std::isnan(m.rhat));
   EXPECT_TRUE(std::isnan(m.ess));
+}
+
+TEST(Comparison, PrintsLargeNumbersInPlainDigits) {
+  Comparison c;
+  c.methods.push_back(example());
+  MethodResult& m = c.methods[0];
+  m.rows_per_step = 1400.2;
+  m.ess_per_second = 12345.6;
+  m.ess_per_million_rows = 3.4e6;
+  m.sd_ratio_low = 0.999;
+  m.sd_ratio = 1;
+  m.sd_ratio_high = 150.4;
+  m.mean_error = 99.7;
+  m.mean_error_mcse = 9.7;
+  const std::string table = as_table(c);
+  for (const char* shown :
+       {" 1,400 ", " 12,346 ", " 3,400,000 ", " 0.999 ", " 1.00 ", " 150 ", " 100 ", " 10 "})
+    EXPECT_NE(table.find(shown), std::string::npos) << shown << '\n' << table;
+  EXPECT_EQ(table.find("e+"), std::string::npos) << table;
 }
 
 TEST(Comparison, IsWrittenInEveryForm) {

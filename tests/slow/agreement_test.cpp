@@ -70,7 +70,7 @@ TEST(Agreement, D1) {
       "D1", bench::logistic({.rows = 100'000, .columns = {1, 0.5}, .intercept = {}, .prior_sd = 3.1623}));
 }
 TEST(Agreement, D2) { expect_agreement("D2", bench::logistic(bench::d2()), 12'000); }
-// The data are not ours to ship: the test exists where MLO_COVERTYPE names them.
+// The data are not ours to publish: the test exists only if MLO_COVERTYPE names them.
 class Covertype : public ::testing::Test {
  public:
   explicit Covertype(std::string file) : file_(std::move(file)) {}

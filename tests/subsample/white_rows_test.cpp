@@ -25,7 +25,7 @@ std::vector<float> padded(std::vector<float> v, std::size_t length) {
   return v;
 }
 
-// What follows w in a record is large: it shows in any sum it enters.
+// What follows w in a record is large, so that it shows in any sum it enters.
 WhiteRows some_rows(std::size_t dim) {
   WhiteRows rows(kRows, dim);
   const std::vector<float> w = signed_numbers<float>(kRows * dim, dim);
@@ -67,7 +67,7 @@ TEST(WhiteRows, ARecordHasItsRowAndThreeNumbersOfItsOwn) {
 
 class WhiteOnTarget : public testing::OnTarget {};
 
-// A sum of dim products has at most dim + 1 roundings a term.
+// A sum of dim products has at most dim + 1 roundings per term.
 TEST_P(WhiteOnTarget, DotsAreWithinTheirBound) {
   for (std::size_t dim = 1; dim <= kLargestDim; ++dim) {
     SCOPED_TRACE("dim " + std::to_string(dim));
@@ -165,7 +165,7 @@ TEST_P(WhiteOnTarget, ACubicFormHasEveryTermInItsPlace) {
 TEST_P(WhiteOnTarget, ACubicFormOfNothingIsZero) { EXPECT_EQ(CubicForm()(nullptr), 0.0); }
 
 // theta_i is a sum of dim - i products and the centre: dim + 2 roundings at most. What is below the diagonal
-// is not looked at.
+// is ignored.
 TEST_P(WhiteOnTarget, UnwhiteningIsWithinItsBound) {
   for (std::size_t dim = 1; dim <= kLargestDim; ++dim) {
     SCOPED_TRACE("dim " + std::to_string(dim));

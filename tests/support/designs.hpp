@@ -58,7 +58,7 @@ inline double draw_t(Stream& stream, int freedom) {
   return z / std::sqrt(squares / freedom);
 }
 inline double draw_student(Stream& stream, double eta) { return eta + 1.5 * draw_t(stream, 4); }
-// Size 2: a Poisson rate that is itself gamma, with mean e^eta.
+// Size 2: a Poisson count whose rate has a gamma law with mean e^eta.
 inline double draw_negative_binomial(Stream& stream, double eta) {
   const double gamma = exponential(stream) + exponential(stream);
   return static_cast<double>(poisson(stream, std::exp(eta) * gamma / 2));

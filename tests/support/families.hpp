@@ -32,7 +32,7 @@ struct FamilyCase {
 };
 inline void PrintTo(const FamilyCase& family, std::ostream* out) { *out << family.label(); }
 
-// Second parameters that are known are not 1: a factor that is left out shows.
+// Known second parameters are not 1, so that a factor that is left out is noticed.
 inline std::vector<FamilyCase> all_families() {
   return {{"logistic", {}, draw_logistic},
           {"probit", {}, draw_probit},

@@ -55,7 +55,7 @@ class BatchMean {
   std::array<double, batches> sums_{};
 };
 
-// Runs the kernel and compares the mean and the second moment about it of every parameter.
+// Runs the kernel and compares each parameter's mean and second central moment.
 template <class K>
 void expect_moments(K& kernel, const Eigen::VectorXd& start, const Eigen::VectorXd& mean,
                     const Eigen::MatrixXd& covariance, std::size_t steps, const char* what) {

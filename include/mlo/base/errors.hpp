@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The failures a user can cause. Our own bugs are asserts; a frequent, normal "no" is an optional.
+// Failures that a user can cause. Our own bugs are asserts; a frequent, normal "no" is an optional.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@ enum class ExitCode { ok = 0, usage = 2, data = 3, model = 4, interrupted = 130 
 
 // Base of all errors the library throws on purpose. The message is complete: it names the file or option,
 // the rule and the value. An option is named in backquotes, with its value if that matters: `out`,
-// `method full`, `prior-for sigma gamma(2, 0.1)`. A front end shows it as its users write it: see spelled().
+// `method full`, `prior-for sigma gamma(2, 0.1)`. A front end shows options the way its users write them: see
+// spelled().
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -52,7 +53,7 @@ class Interrupted : public Error {
 };
 
 // How a front end writes an option: ("method", "full") is "--method full" on the command line. The value is
-// empty where the message gives none. The answer is empty for a name that is not an option.
+// empty if the message gives none. The result is empty if the name is not that of an option.
 using OptionSpelling = std::function<std::string(std::string_view name, std::string_view value)>;
 
 // The message with each `name` or `name value` replaced by its spelling, without the backquotes. Other text

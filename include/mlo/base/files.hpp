@@ -11,9 +11,9 @@ namespace mlo {
 // and DataError says why (no space, no permission, ...).
 void write_file(const std::string& file, std::string_view contents);
 
-// A directory for results, new or empty. It is made, with its parents, unless it exists. DataError, which
-// names the option `out`, if it cannot be made or is not empty. The destructor removes it if it was made here
-// and nothing is in it.
+// A directory for results, new or empty. It is made, with its parents, unless it exists. Throws DataError,
+// which names the option `out`, if it cannot be made or is not empty. The destructor removes it if it was
+// made here and is still empty.
 class ResultDirectory {
  public:
   explicit ResultDirectory(const std::string& path);
@@ -25,7 +25,7 @@ class ResultDirectory {
   std::string made_;  // empty: it existed before
 };
 
-// The whole file; DataError if it cannot be read.
+// The contents of the file. Throws DataError if it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& file);
 
 }  // namespace mlo

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The one 64-bit hash of bytes: tells a changed file, a damaged checkpoint, another run. Not against an
-// adversary.
+// The one 64-bit hash of bytes, which detects a changed file, a damaged checkpoint or another run. It is not
+// safe against an adversary.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace mlo {
   return word;
 }
 
-// The finaliser of splitmix64: one-to-one, and every bit of h moves about half of the bits.
+// The finaliser of splitmix64: one-to-one, and flipping any bit of h flips about half of the result's bits.
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t h) noexcept {
   h = (h ^ (h >> 30U)) * 0xBF58476D1CE4E5B9U;
   h = (h ^ (h >> 27U)) * 0x94D049BB133111EBU;
@@ -30,7 +30,7 @@ namespace mlo {
 
 // Eight lanes of eight bytes: the products of the lanes do not wait for each other (about 15 GB/s). Each step
 // maps the lane one-to-one for a given word and the word one-to-one for a given lane, so a single changed
-// word always shows.
+// word always changes the hash.
 class Fingerprint {
  public:
   // The hash does not depend on how the stream is cut into calls. Its values are in users' run.json: never
@@ -46,7 +46,7 @@ class Fingerprint {
       absorb(lanes_, stripe_.data());
       rest_ = 0;
     }
-    Lanes lanes = lanes_;  // in registers
+    Lanes lanes = lanes_;  // a copy, so that it stays in registers
     for (; bytes.size() >= stripe_bytes; bytes = bytes.subspan(stripe_bytes)) absorb(lanes, bytes.data());
     lanes_ = lanes;
     if (!bytes.empty()) std::memcpy(stripe_.data(), bytes.data(), bytes.size());
@@ -65,7 +65,7 @@ class Fingerprint {
 
  private:
   static constexpr std::size_t stripe_bytes = 64;
-  static constexpr std::uint64_t multiplier = 0x9E3779B97F4A7C15U;  // odd, so one-to-one
+  static constexpr std::uint64_t multiplier = 0x9E3779B97F4A7C15U;  // odd, so multiplication is one-to-one
   using Lanes = std::array<std::uint64_t, 8>;
 
   static std::uint64_t mix(std::uint64_t lane, std::uint64_t word) noexcept {
@@ -84,7 +84,7 @@ class Fingerprint {
   std::uint64_t length_ = 0;
 };
 
-// Of bytes that are all there.
+// The hash of bytes that are all in memory.
 [[nodiscard]] inline std::uint64_t fingerprint_of(std::span<const char> bytes) noexcept {
   Fingerprint fingerprint;
   fingerprint.add(bytes);

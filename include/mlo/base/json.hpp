@@ -29,7 +29,7 @@ class JsonError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Types of whole numbers. A char is text to a reader, and bool has a constructor of its own.
+// Types of whole numbers. Not char, which is text to a reader, nor bool, which has a constructor of its own.
 template <class T>
 concept JsonWhole = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
 
@@ -68,9 +68,9 @@ class Json {
   [[nodiscard]] static Json object();
   [[nodiscard]] static Json array(std::initializer_list<Json> elements = {});
 
-  // At most this many arrays and objects within each other: a damaged file must not exhaust the stack.
+  // The deepest nesting of arrays and objects: a damaged file must not exhaust the stack.
   static constexpr std::size_t deepest = 256;
-  // Throws JsonError. Of members with one name the last counts.
+  // Throws JsonError. If members have the same name, the last one counts.
   [[nodiscard]] static Json parse(std::string_view text);
   // On one line, or indented by `indent` spaces per level. Bytes that are not UTF-8 become U+FFFD: a name or
   // a message may come from a file in any encoding, and must not make writing fail.
@@ -83,18 +83,18 @@ class Json {
   [[nodiscard]] bool is_array() const noexcept;
   [[nodiscard]] bool is_object() const noexcept;
 
-  // The member of that name, made (as null, after the others) if there is none. null becomes an object; this
-  // must not be anything else. The reference is good until the next member is made.
+  // The member of that name, made (as null, after the others) if there is none. null becomes an object; any
+  // other value must be one already. The reference is valid until the next member is made.
   Json& operator[](std::string_view name);
-  // null becomes an array; this must not be anything else.
+  // null becomes an array; any other value must be one already.
   void push_back(Json element);
 
-  // nullptr: not there, or this is not an object.
+  // nullptr if there is no such member, or this is not an object.
   [[nodiscard]] const Json* find(std::string_view name) const noexcept;
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
   [[nodiscard]] const Json& at(std::string_view name) const;  // throws JsonError
-  // In their order. Throw JsonError. Not of a temporary: `for (... : Json::parse(text).members())` would walk
-  // over a value that is gone.
+  // In order. Throw JsonError. Not for a temporary: `for (... : Json::parse(text).members())` would iterate
+  // over a destroyed value.
   [[nodiscard]] std::span<const JsonMember> members() const&;
   [[nodiscard]] std::span<const Json> elements() const& { return elements_of({}); }
   std::span<const JsonMember> members() const&& = delete;
@@ -107,7 +107,7 @@ class Json {
   [[nodiscard]] T get() const {
     return read<T>({});
   }
-  // Of a member, which the error names.
+  // The same for a member, which the error names.
   template <class T>
   [[nodiscard]] T get(std::string_view name) const {
     return at(name).read<T>(name);
@@ -119,7 +119,7 @@ class Json {
   friend bool operator==(const Json& a, const Json& b);
 
  private:
-  // One form for each number, so that 5 equals 5 whatever type it came from.
+  // Each number has one form, so that 5 equals 5 whatever type it came from.
   [[nodiscard]] static Json negative(std::int64_t value);
   [[nodiscard]] static Json natural(std::uint64_t value);
 
@@ -127,7 +127,7 @@ class Json {
   struct Type {};
   struct Converter;
 
-  // `name` is that of the member, for errors; empty: not known.
+  // `name` is the member's, for errors; empty if it is not known.
   template <class T>
   [[nodiscard]] T read(std::string_view name) const {
     return read_as(Type<T>(), name);

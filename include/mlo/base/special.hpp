@@ -21,8 +21,8 @@ void log(std::span<const double> x, std::span<double> out) noexcept;
 void softplus(std::span<const double> x, std::span<double> out) noexcept;
 
 // log(1 + e^b) - log(1 + e^a) for each pair. Error: 1 ULP of the result plus 1.25 (1.06) ULPs of the smaller
-// of 1 and e^max(a, b). Subtracting two results of softplus would give the errors of both, however small the
-// step from a to b.
+// of 1 and e^max(a, b). Subtracting two results of softplus would have the errors of both, however close a
+// and b are.
 void softplus_difference(std::span<const double> a, std::span<const double> b,
                          std::span<double> out) noexcept;
 
@@ -33,10 +33,10 @@ void sigmoid(std::span<const double> x, std::span<double> out) noexcept;
 // below 1e-14 for any length (where the sum is not subnormal).
 [[nodiscard]] double sum_softplus(std::span<const double> x) noexcept;
 
-// log Gamma(x) for x > 0, of one number. Safe from any thread, unlike std::lgamma, which writes a global.
+// log Gamma(x) for one number x > 0. Thread-safe, unlike std::lgamma, which writes to a global.
 [[nodiscard]] double log_gamma(double x) noexcept;
 
-// log Phi(z), finite for every finite z, and the inverse Mills ratio phi(z) / Phi(z), of one number.
+// log Phi(z), finite for every finite z, and the inverse Mills ratio phi(z) / Phi(z), for one number.
 [[nodiscard]] double log_normal_cdf(double z) noexcept;
 [[nodiscard]] double inverse_mills(double z) noexcept;
 

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Seconds that have passed, by a clock that is never set back.
+// Elapsed seconds, by a clock that is never set back.
 #pragma once
 
 #include <chrono>

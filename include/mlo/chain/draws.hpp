@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A chain's draws and its account: what is left of it when it has ended.
+// A chain's draws and its counts: what remains when the chain has ended.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct ChainAccount {
 struct ChainDraws {
   std::uint64_t iteration = 0;  // steps made, warm-up included
   std::size_t dim = 0;
-  HugeVector<double> draws;            // one draw of dim user's parameters after the other
+  HugeVector<double> draws;            // draw after draw, each of dim parameters in the user's coordinates
   std::vector<double> log_posteriors;  // one per draw, NaN where the kernel does not know it
   ChainAccount account;
 

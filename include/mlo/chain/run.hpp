@@ -18,7 +18,7 @@
 
 namespace mlo {
 
-// Where records are saved now and then; empty: nowhere.
+// Where records are saved from time to time; empty: nowhere.
 struct CheckpointOptions {
   std::function<void(std::size_t chain, const ChainRecord&)> save;
   std::chrono::milliseconds every{5000};
@@ -27,7 +27,7 @@ struct CheckpointOptions {
 // Records a draw: appends it to record.draws and record.log_posteriors.
 using EmitDraw = std::function<void(ChainRecord&)>;
 
-// One chain on its way, whatever its kernel.
+// A running chain, whatever its kernel.
 class AnyChain {
  public:
   using Clock = std::chrono::steady_clock;
@@ -36,10 +36,10 @@ class AnyChain {
   AnyChain(const AnyChain&) = delete;
   AnyChain& operator=(const AnyChain&) = delete;
 
-  // Continues until the chain is at its end, or someone wants it to stop: true. Or, false, until some time
-  // has passed.
+  // Advances the chain. Returns true if the chain has ended or was asked to stop, false if the time slice is
+  // over.
   virtual bool advance(Clock::duration slice) = 0;
-  // The kernel's own.
+  // What the kernel promises.
   [[nodiscard]] virtual Promise promise() const = 0;
 };
 
@@ -54,7 +54,7 @@ struct ChainContext {
 };
 
 // The loop over steps knows its kernel: a step of `exact` takes less time than a few calls through a pointer.
-// All else of a run is compiled once.
+// The rest of a run is compiled once.
 template <Kernel K>
 class ChainOf final : public AnyChain {
  public:
@@ -122,11 +122,11 @@ class ChainOf final : public AnyChain {
 // Makes a chain; `pool` is for its passes over the rows.
 using MakeChain = std::function<std::unique_ptr<AnyChain>(ThreadPool& pool, const ChainContext& context)>;
 
-// Chains side by side on `threads` threads. If there are fewer chains than threads, each chain's passes over
-// the rows share what is left; if there are more, a thread takes turns with its chains, so that all of them
-// have draws whenever the run is stopped. start(chain) is a chain's first state, of `dim` parameters; the
-// records are continued where they stand (an empty record is a new chain). Returns what the kernel promises
-// of the draws.
+// Runs chains in parallel on `threads` threads. If there are fewer chains than threads, the other threads
+// share the chains' passes over the rows; if there are more, threads take turns with the chains, so that all
+// of them have draws whenever the run is stopped. start(chain) is a chain's first state, of `dim` parameters;
+// the records are continued from where they are (an empty record is a new chain). Returns what the kernel
+// promises about the draws.
 Promise run_chains(std::size_t dim, std::size_t threads, const ChainOptions& options,
                    std::vector<ChainRecord>& records, RunControl& control,
                    const CheckpointOptions& checkpoint, const EmitDraw& emit, const MakeChain& make_chain,

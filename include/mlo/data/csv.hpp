@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// CSV files, plain or gzip. Streams: memory is the wanted columns plus a few buffers.
+// Reads CSV files, plain or gzip. The file is streamed: memory holds the wanted columns and a few buffers.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace mlo {
 
 class CsvReader final : public Reader {
  public:
-  // Opens the file and reads its header line. Throws DataError: no such file, directory, empty file, ...
+  // Opens the file and reads its header line. Throws DataError if it does not exist, is a directory, is
+  // empty, ...
   explicit CsvReader(const std::string& file);
   ~CsvReader() override;
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept override;
-  // Of the whole text, after decompression.
+  // A hash of the whole text, after decompression.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept override;
 
  private:

@@ -12,7 +12,7 @@
 namespace mlo {
 
 // A node of the syntax tree. One tree serves two readings: on the left of ~, inside I(), function calls and
-// comparisons, + - * / ^ are arithmetic; on the right of ~ + - * : ^ . ( ) build terms.
+// comparisons, + - * / ^ are arithmetic; on the right of ~, the signs + - * : ^ . ( ) build terms.
 struct Expression {
   enum class Kind { number, name, text, dot, call, unary, binary, group };
   Kind kind = Kind::number;
@@ -37,7 +37,7 @@ struct Formula {
   std::string text;
   Expression response;
   std::vector<Term> terms;          // intercept first, then by order of interaction, as R sorts them
-  std::vector<Expression> offsets;  // the calls of offset(), summed
+  std::vector<Expression> offsets;  // what offset() calls contain; the offset is their sum
   bool intercept = true;
 
   // The columns of the file that the formula needs, each once, in order of appearance.
@@ -45,17 +45,19 @@ struct Formula {
 };
 
 // Parses and resolves `text` against the columns of the file ('.' = all columns in neither response nor
-// offset). Throws UsageError: syntax (with the position and a caret line), unknown column (with the nearest
-// name), unknown function, a use that has no meaning (with what to write instead).
+// offset). Throws UsageError: a syntax error (with its position and a caret under it), an unknown column
+// (with the nearest name), an unknown function, something that has no meaning in a formula (with what to
+// write instead).
 [[nodiscard]] Formula parse_formula(std::string_view text, std::span<const std::string> columns);
 
-// Evaluates an arithmetic expression for rows [first, first + out.size()) of columns looked up by name.
-// Comparisons give 0 or 1; a NaN (missing) operand gives NaN.
+// The values that an arithmetic expression is evaluated on.
 class Columns {  // name -> values
  public:
   virtual ~Columns() = default;
   [[nodiscard]] virtual std::span<const double> values(const std::string& name) const = 0;
 };
+// Evaluates an arithmetic expression for rows [first, first + out.size()). Comparisons give 0 or 1; a NaN
+// (missing) operand gives NaN.
 void evaluate(const Expression& expression, const Columns& columns, std::size_t first, std::span<double> out);
 
 }  // namespace mlo

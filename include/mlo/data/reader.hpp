@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Where data come from: a file of some format, or a table in memory.
+// Where data come from: a file in some format, or a table in memory.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace mlo {
 
-// One virtual call per file, never per row.
+// Reads the wanted columns of one source. Virtual calls are made once per file, never per row.
 class Reader {
  public:
   // Called now and then with the share of the data read so far, 0..1. May throw to stop the reading.
@@ -26,8 +26,8 @@ class Reader {
   // The names of all columns, in the order of the data. A name may occur twice.
   [[nodiscard]] virtual const std::vector<std::string>& header() const noexcept = 0;
 
-  // All rows of the wanted columns (names of the header, each once), in the order asked for. Once per reader.
-  // Throws DataError that names the place, the column, the rule and the value.
+  // Reads all rows of the wanted columns: names from the header, each once. The table has them in that order.
+  // To be called once per reader. Throws DataError with the place, the column, the rule and the value.
   [[nodiscard]] Table read(std::span<const std::string> wanted, const Progress& progress = {}) {
     return read_columns(wanted, progress);
   }

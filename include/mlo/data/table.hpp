@@ -31,14 +31,14 @@ struct Column {
 
   // Column("x", {1, 2, 3}). Not an aggregate, because a variant cannot be filled from a list of numbers.
   Column(std::string column, Numbers numbers) : name(std::move(column)), cells(std::move(numbers)) {}
-  // A template, so that {} always means no numbers.
+  // A template, so that Column("x", {}) always means no numbers, never no text.
   template <std::same_as<Text> T>
   Column(std::string column, T text) : name(std::move(column)), cells(std::move(text)) {}
 
   [[nodiscard]] bool is_text() const noexcept { return std::holds_alternative<Text>(cells); }
   [[nodiscard]] std::size_t size() const noexcept;  // rows
 
-  // For a column of that type; std::bad_variant_access for one of the other.
+  // Throws std::bad_variant_access if the column has the other type.
   [[nodiscard]] Numbers& numbers() { return std::get<Numbers>(cells); }
   [[nodiscard]] const Numbers& numbers() const { return std::get<Numbers>(cells); }
   [[nodiscard]] Text& text() { return std::get<Text>(cells); }

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A table in memory, read as a file is.
+// Reads a table in memory as if it were a file.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ class TableReader final : public Reader {
   explicit TableReader(const Table* table);
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept override { return header_; }
-  // Of the names and cells of the wanted columns; 0 before read().
+  // A hash of the names and cells of the wanted columns; 0 before read().
   [[nodiscard]] std::uint64_t fingerprint() const noexcept override { return fingerprint_; }
 
  private:
-  // Throws DataError: two columns of one name, a column with more or fewer cells than the table has rows, a
-  // code without a level.
+  // Throws DataError: two columns with the same name, a column with more or fewer cells than the table has
+  // rows, a code without a level.
   [[nodiscard]] Table read_columns(std::span<const std::string> wanted, const Progress& progress) override;
   [[nodiscard]] std::size_t find(const std::string& name) const;
 
   Table owned_;
-  const Table* table_;  // &owned_, or the one that was borrowed
+  const Table* table_;  // &owned_, or the borrowed table
   std::vector<std::string> header_;
   std::uint64_t fingerprint_ = 0;
 };

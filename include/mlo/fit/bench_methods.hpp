@@ -15,9 +15,10 @@
 namespace mlo {
 
 struct BenchOptions {
-  // What the methods share: data, model, chains, and as limits warmup and draws. Its method is not used.
+  // What the methods share: data, model, chains, and warmup and draws as upper limits. Its method is not
+  // used.
   FitOptions fit;
-  // "mlo", or with options of its own "mlo:subsample-size=5000:weights=score"; empty: every method there is.
+  // "mlo", or with options of its own "mlo:subsample-size=5000:weights=score"; empty: all methods.
   std::vector<std::string> methods;
   double seconds = 10;                    // of sampling, at most, for each method
   std::int64_t reference_draws = 25'000;  // per chain, of the posterior that the methods are compared with
@@ -35,9 +36,9 @@ struct BenchWatcher {
   const std::atomic<bool>* interrupt = nullptr;  // set: end early, keep what is there
 };
 
-// Reads options.fit.data, once. A method that the model or the options do not allow has its reason in its
-// result; an error that would be every method's is thrown as by fit(). The draws of a method depend on the
-// seed alone, but how many there are in the given time depends on the machine.
+// Reads options.fit.data, once. If the model or the options do not allow a method, its result says why; an
+// error that concerns all methods is thrown, as by fit(). The draws of a method depend on the seed alone, but
+// how many there are in the given time depends on the machine.
 [[nodiscard]] Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher = {});
 [[nodiscard]] Comparison bench_methods(const BenchOptions& options, const Table& table,
                                        const BenchWatcher& watcher = {});

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Data with known parameters, to try things on.
+// Data with known parameters, to try methods on.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace mlo {
 struct SimulateOptions {
   std::string family = "logistic";
   std::int64_t rows = 100'000;
-  // Of x1, x2, ...; for gaussian-mean mu, for gaussian-precision tau.
+  // Of x1, x2, ...; mu for gaussian-mean, tau for gaussian-precision.
   std::vector<double> coefficients{1, 0.5};
   double intercept = 0;
   double correlation = 0;  // of neighbouring columns: AR(1)
@@ -28,7 +28,7 @@ struct SimulateOptions {
 // Columns y, x1, ..., xp. Row i depends on the seed and i alone. Throws UsageError.
 [[nodiscard]] Table simulate(const SimulateOptions& options);
 
-// As CSV, in pieces of some thousand rows, without holding the table.
+// The same as CSV, in pieces of some thousand rows, without keeping the table in memory.
 void simulate_csv(const SimulateOptions& options, const std::function<void(std::string_view)>& write);
 
 }  // namespace mlo

@@ -13,7 +13,7 @@
 
 namespace mlo {
 
-// A variable whose sum with an independent N(0, 1) is standard logistic: a discrete one, which no longer
+// A variable whose sum with an independent N(0, 1) is standard logistic: it is discrete, but that no longer
 // shows once the normal is added. No distribution does this exactly (the quotient of the characteristic
 // functions, pi t / sinh(pi t) e^(t^2 / 2), exceeds 1); with this one the distribution function of the sum is
 // within 1e-7 of the logistic.

@@ -44,7 +44,7 @@ struct TermMoments {
     const double m = static_cast<double>(count);
     return count < 2 ? 0 : std::max(0.0, (squares - sum * sum / m) / (m - 1));
   }
-  // And of their mean's variance; it is 0 if all n rows were read without replacement.
+  // The same for the variance of their mean; it is 0 if all n rows were read without replacement.
   [[nodiscard]] double variance_of_mean(double rows, bool with_replacement) const noexcept {
     const double m = static_cast<double>(count);
     return variance() / m * (with_replacement ? 1.0 : 1.0 - m / rows);

@@ -37,7 +37,7 @@ class Move {
   [[nodiscard]] double log_q() const noexcept { return log_q_; }
   [[nodiscard]] double log_prior() const noexcept { return log_prior_; }
 
-  // Where the chain stands after the step.
+  // Tells the proposal where the chain is after the step.
   void adapt(const ChainState& state) { proposal_.adapt(params(state.theta)); }
   void freeze() { proposal_.freeze(); }
   void save(std::vector<double>& out) const { proposal_.save(out); }

@@ -24,7 +24,7 @@ concept Proposal = requires(P& p, const P& fixed, Stream& stream, Params theta, 
   { p.load(loaded) } -> std::same_as<void>;
 };
 
-// What a proposal that learns nothing has of that.
+// These members for a proposal that learns nothing.
 struct FixedProposal {
   void adapt(Params /*theta*/) noexcept {}
   void freeze() noexcept {}

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What a step of a chain says of itself.
+// What a step of a chain reports about itself.
 #pragma once
 
 #include <algorithm>

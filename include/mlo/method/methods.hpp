@@ -48,10 +48,10 @@ struct MethodSpec {
 };
 
 [[nodiscard]] std::span<const MethodSpec> methods();
-[[nodiscard]] const MethodSpec& spec_of(Role role);  // not of Role::other
-// In words, with the families.
+[[nodiscard]] const MethodSpec& spec_of(Role role);  // not for Role::other
+// What the method needs, in words, with the families that have it.
 [[nodiscard]] std::string needs_of(const MethodSpec& method);
-// Null: there is none of that name.
+// Null if there is no method of that name.
 [[nodiscard]] const MethodSpec* find_method(std::string_view name);
 // "auto, exact, ..."
 [[nodiscard]] std::string method_names();

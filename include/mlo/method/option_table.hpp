@@ -53,7 +53,7 @@ struct Option {
 };
 
 [[nodiscard]] std::span<const Option> option_table();
-// Null: there is none of that name.
+// Null if there is no option of that name.
 [[nodiscard]] const Option* find_option(std::string_view name);
 
 // Sets an option from text. Throws UsageError: no such option, or not a value of its type.
@@ -61,7 +61,7 @@ void set_option(FitOptions& options, std::string_view name, const std::string& v
 // Whether it differs from the default.
 [[nodiscard]] bool is_given(const Option& option, const FitOptions& options);
 
-// Throws UsageError where a value breaks its rule, or the chosen method has no use for an option.
+// Throws UsageError if a value breaks its rule, or the chosen method has no use for an option.
 void check_values(const FitOptions& options);
 void check_use(const FitOptions& options, const MethodSpec& method);
 

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A fit, decided: every option resolved against the data. Strings and optionals end here.
+// A fit with every option resolved against the data. Beyond this point there are no strings or optionals.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace mlo {
 
-// Parts that the rows are divided into where nobody says.
+// The default number of parts that the rows are divided into.
 inline constexpr std::int64_t usual_shards = 8;
 
-// What the plan has to know of the data and the model.
+// What the plan has to know about the data and the model.
 struct DataFacts {
   std::size_t rows = 0;
   std::size_t dim = 0;  // parameters
@@ -30,15 +30,15 @@ struct ProposalPlan {
   };
   enum class Shape : std::uint8_t { laplace, identity };
   Kind kind = Kind::mixed;
-  double scale = 1;         // of laplace the step b; of walks the factor of the shape
-  double learnt_scale = 1;  // of adaptive, once it has learnt a shape
+  double scale = 1;         // for laplace the step b; for walks the factor of the shape
+  double learnt_scale = 1;  // for adaptive, once it has learnt a shape
   Shape shape = Shape::laplace;
 };
 
 // The parts of a method that reads some of the rows, and their numbers.
 struct SubsamplePlan {
   Composition parts{};
-  std::size_t size = 0, max = 0;  // rows of the first look, and of a step at most
+  std::size_t size = 0, max = 0;  // rows of the first look, and the most rows per step
   double delta = 0;
   double noise_sd = 0;
   bool hoeffding = false;  // the bound of `confidence`: Hoeffding's, or else Bernstein's
@@ -49,9 +49,9 @@ struct SubsamplePlan {
 };
 
 struct ExactPlan {
-  bool random_walk = false;  // or pCN
+  bool random_walk = false;  // otherwise pCN
   double step = 0;           // of the proposal; 0: learnt in warm-up
-  bool factorised = false;   // thinning; or balanced
+  bool factorised = false;   // the thinning rule; otherwise balanced
   int order = 0;             // 2 or 3; 0: whichever is cheaper
   double audit_share = 0;    // of the steps, compared with all rows
 };
@@ -72,7 +72,7 @@ struct Plan {
   double bandwidth = 0;
 };
 
-// Throws UsageError for whatever is wrong no matter what the data are, and for an option that has no meaning
+// Throws UsageError for everything that is wrong whatever the data are, and for an option that has no meaning
 // with the chosen method or proposal.
 void check(const MethodOptions& options);
 // The same, and the options of the model.

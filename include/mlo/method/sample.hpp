@@ -33,20 +33,19 @@ struct Samples {
   std::vector<std::string> warnings;  // what went wrong on the way
 };
 
-// How a run is kept, if it is.
+// How a run is saved, if it is.
 struct Keeping {
   CheckpointOptions checkpoint;
   std::vector<ChainRecord> records;       // of chains to be continued; empty: new chains
-  std::function<void()> before_sampling;  // called when nothing but the sampling can fail any more
+  std::function<void()> before_sampling;  // called when only the sampling itself can still fail
 };
 
-// Throws UsageError where the model lacks what the method needs, ModelError where there is no mode,
-// Interrupted.
+// Throws UsageError if the model lacks what the method needs, ModelError if there is no mode, Interrupted.
 [[nodiscard]] Samples sample(const AnyModel& model, const Plan& plan, const SampleWatcher& watcher = {},
                              Keeping keeping = {});
 
-// The same for a model of the user's own, whose terms are looked at first: one that is not a number is named
-// with its row.
+// The same for a model of the user's own, whose terms are checked first: if one is not a number, the error
+// names its row.
 [[nodiscard]] Samples sample(const AnyModel& model, const MethodOptions& options,
                              const SampleWatcher& watcher = {});
 template <SampledModel M>

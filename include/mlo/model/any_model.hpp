@@ -37,7 +37,7 @@ class AnyModel {
                                           std::span<double> out) const = 0;
   virtual void prefetch(std::span<const RowId> ids) const = 0;
 
-  // TwiceDifferentiable, and what else the search for a mode asks
+  // TwiceDifferentiable, and what else the search for a mode needs
   virtual void add_derivatives(Params theta, Rows rows, Derivatives& d) const = 0;
   virtual void add_prior_derivatives(Params theta, Derivatives& d) const = 0;
   [[nodiscard]] virtual Eigen::VectorXd start() const = 0;
@@ -54,7 +54,7 @@ class AnyModel {
   virtual void to_working(Params user, std::span<double> out) const = 0;
   [[nodiscard]] virtual Eigen::MatrixXd user_jacobian(Params theta) const = 0;
 
-  // What only some models have. A method asks first; the calls are made only where the answer is yes.
+  // What only some models can do. A method asks first, and calls these only if the answer is yes.
   [[nodiscard]] virtual bool has_gradients() const = 0;
   virtual void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const = 0;
   [[nodiscard]] virtual bool has_remainders() const = 0;
@@ -62,12 +62,12 @@ class AnyModel {
                                          std::span<double> out) const = 0;
   // The generalised linear model that this is. Null: it is another kind of model.
   [[nodiscard]] virtual const Glm* glm() const = 0;
-  // Null, or empty: the model has none.
+  // Empty if the model has none.
   [[nodiscard]] virtual std::optional<CurvedRows> curved() const = 0;
   [[nodiscard]] virtual SummedLikelihood summed(const Mode& mode) const = 0;
 };
 
-// The least that sampling asks: a mode can be found, and the parameters have names.
+// The least that sampling needs: a mode can be found, and the parameters have names.
 template <class M>
 concept SampledModel = TwiceDifferentiable<M> && NamedModel<M>;
 
@@ -190,8 +190,8 @@ class ModelOf final : public AnyModel {
 static_assert(SampledModel<AnyModel> && PairwiseModel<AnyModel> && SummableModel<AnyModel> &&
               Differentiable<AnyModel> && ExpandableModel<AnyModel>);
 
-// The model of a family over a design: default priors, replaced where the options say so. Notes get what a
-// reader of the results must know: priors, known parameters. Throws UsageError, DataError.
+// The model of a family over a design: default priors, replaced where the options say so. Adds to the notes
+// what a reader of the results must know: priors, known parameters. Throws UsageError, DataError.
 [[nodiscard]] std::unique_ptr<AnyModel> make_model(const FamilySpec& spec, Design design,
                                                    const FamilyNumbers& numbers, const PriorOptions& priors,
                                                    std::vector<std::string>& notes);

@@ -46,11 +46,13 @@ concept UserModel = requires(const T& m, Params theta, std::span<const ad::Hyper
 };
 
 // Adds the value, gradient and information of f by central differences, with steps of 1e-4 (1 + |theta_j|):
-// good to some seven digits for a function that varies on the scale of 1. Enough to guide a search.
+// accurate to about seven digits for a function that varies on a scale of 1, which is enough to guide a
+// search.
 void add_numerical_derivatives(const std::function<double(Params)>& f, Params theta, Derivatives& d);
 
-// Makes a model of it that every method accepts. Derivatives are exact up to rounding. A term and its
-// expansion cost about two terms; a pass with all second derivatives p ceil(p / 4) / 2 times that.
+// Turns it into a model that every method accepts. Derivatives are exact up to rounding. A term with its
+// expansion costs about as much as two terms; a pass with all second derivatives costs p ceil(p / 4) / 2
+// times that.
 template <UserModel T>
 class AutodiffModel {
  public:
@@ -73,9 +75,9 @@ class AutodiffModel {
     return total;
   }
 
-  // q_i(to) - q_i(from) is the slope halfway between the two times the change: a first and a mixed second
-  // derivative at the centre, along the change and along halfway - centre. One evaluation with one hyper-dual
-  // number gives both.
+  // q_i(to) - q_i(from) is the slope of q_i halfway between the two, along the change. That is the first
+  // derivative at the centre along the change, plus the mixed second derivative along the change and along
+  // (halfway - centre). One evaluation with hyper-dual numbers gives both.
   void log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
                                  std::span<double> remainders) const {
     Point<ad::HyperDual<1>> at(centre);
@@ -104,7 +106,7 @@ class AutodiffModel {
   }
 
   void add_derivatives(Params theta, Rows rows, Derivatives& d) const {
-    constexpr std::size_t block = 256;  // rows that stay in the cache while the directions go by
+    constexpr std::size_t block = 256;  // rows; they stay in the cache while all directions are evaluated
     for (std::size_t first = 0; first < rows.size(); first += block) {
       const Rows part = rows.part(first, std::min(block, rows.size() - first));
       add_second_order(theta, d, [&](std::span<const Dual> at) {
@@ -151,12 +153,12 @@ class AutodiffModel {
   }
 
  private:
-  // Directions at a time. Measured, a row of a Weibull regression with p = 11, all second
-  // derivatives: 4.9, 2.6, 2.1 and 6.2 us with 1, 2, 4 and 8.
+  // Directions per evaluation. Measured: all second derivatives of a row of a Weibull regression with p = 11
+  // take 4.9, 2.6, 2.1 and 6.2 us with 1, 2, 4 and 8 directions.
   static constexpr std::size_t lanes = 4;
   using Dual = ad::HyperDual<lanes>;
 
-  // theta as constants of another scalar type; on the stack, unless there are many.
+  // theta as constants of another scalar type, on the stack unless there are many parameters.
   template <class Scalar>
   class Point {
    public:
@@ -175,8 +177,8 @@ class AutodiffModel {
     std::vector<Scalar> heap_;
   };
 
-  // Adds value, gradient and information of f. For each parameter j and each group of `lanes` parameters that
-  // has one of index >= j, one evaluation of f.
+  // Adds value, gradient and information of f. For each parameter j, f is evaluated once per group of `lanes`
+  // parameters that has an index >= j.
   template <class F>
   void add_second_order(Params theta, Derivatives& d, const F& f) const {
     Point<Dual> at(theta);

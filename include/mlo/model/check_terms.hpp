@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Whether a model's terms and their quadratic expansions can be used: what a user-written model is asked
-// before it is sampled. Words, not numbers: a term that is NaN is named with its row.
+// Checks that a model's terms and their quadratic expansions can be used, before a user-written model is
+// sampled. If not, the message says why: it names the row whose term is NaN, for example.
 #pragma once
 
 #include <Eigen/Dense>
@@ -19,7 +19,7 @@
 
 namespace mlo {
 
-// The remainders of count rows, the first of them `first` and each `stride` after the one before.
+// The remainders of the rows first, first + stride, first + 2 stride, ..., as many as `out` holds.
 template <ExpandableModel M>
 void log_likelihood_remainders(const M& model, Params centre, Params from, Params to, std::size_t first,
                                std::size_t stride, std::span<double> out) {
@@ -32,8 +32,8 @@ void log_likelihood_remainders(const M& model, Params centre, Params from, Param
 }
 
 // A point `length` posterior standard deviations from the centre in a random direction; `cholesky` is L of
-// the information L L'. Depends on the number of the move alone. The directions of p successive moves are
-// orthogonal in the whitened coordinates, so that together they leave no direction out.
+// the information L L'. Depends on `move` alone. The directions of p successive moves are orthogonal in
+// whitened coordinates, so that together they cover the whole space.
 [[nodiscard]] Eigen::VectorXd probe(Params centre, const Eigen::MatrixXd& cholesky, std::uint64_t move,
                                     double length);
 
@@ -54,9 +54,9 @@ template <class M>
 }
 }  // namespace detail
 
-// Throws ModelError if the prior or a term, or a first or second derivative of one, is not finite at theta:
-// names the first such row (counted from 1) and the parameters. `where` says what theta is, e.g. "the
-// starting point".
+// Throws ModelError if the prior or a term, or a first or second derivative of one, is not finite at theta.
+// The message names the first such row (counted from 1) and the parameters. `where` says what theta is, e.g.
+// "the starting point".
 template <TwiceDifferentiable M>
 void check_terms(const M& model, ThreadPool& pool, Params theta, std::string_view where) {
   Derivatives prior(model.dim());
@@ -82,11 +82,10 @@ void check_terms(const M& model, ThreadPool& pool, Params theta, std::string_vie
 }
 
 // Throws ModelError if the quadratic expansion of the log-likelihood about the centre does not describe it
-// nearby: over a move of a quarter of a posterior standard deviation, in one of eight random directions, what
-// it leaves out is more than half of what a quadratic log posterior changes, h^2 / 2. A smooth term leaves
-// out h^3 times the skewness of the posterior / 6, which is that much at a skewness of 6; a kink of the terms
-// (abs, max, a branch on a parameter) leaves out the curvature that it stands for. From 100,000 rows at most,
-// evenly spaced.
+// nearby: over a move of h = 1/4 posterior standard deviations, in one of eight random directions, it misses
+// more than half of h^2 / 2, the change of a quadratic log posterior. For smooth terms it misses h^3 / 6
+// times the skewness of the posterior, which is that much at a skewness of 6; for terms with a kink (abs,
+// max, a branch on a parameter) it misses the kink's whole effect. Uses at most 100,000 rows, evenly spaced.
 template <ExpandableModel M>
 void check_expansion(const M& model, ThreadPool& pool, Params centre, const Eigen::MatrixXd& cholesky) {
   constexpr double length = 0.25;

@@ -29,15 +29,15 @@ struct FamilySpec;
 struct Mode;
 struct PriorOptions;
 
-// A batch of rows: what a family sees of them.
+// What a family sees of a batch of rows.
 struct Batch {
   std::span<const double> eta;
   std::span<const double> y;
-  double log_second = 0;  // log of the second parameter where it is estimated; not read otherwise
+  double log_second = 0;  // log of the second parameter if it is estimated; not read otherwise
 };
 
 // Derivatives of the row terms f with respect to eta and a, the log of the second parameter. The last three
-// are written only where it is estimated.
+// are written only if it is estimated.
 struct BatchDerivatives {
   std::span<double> first, second;             // df/deta, d2f/deta2
   std::span<double> aux, aux_second, aux_eta;  // df/da, d2f/da2, d2f/da deta
@@ -64,29 +64,30 @@ class Family {
   [[nodiscard]] const FamilySpec& spec() const noexcept { return *spec_; }
   // Whether there is a second parameter that is estimated beside the coefficients.
   [[nodiscard]] bool estimates_second() const noexcept { return estimated_; }
-  // What a reader of the results must know of the law: "known sigma 2". May be empty.
+  // What a reader of the results must know about the law: "known sigma 2". May be empty.
   [[nodiscard]] virtual std::string words() const;
 
-  // Throws DataError where a response breaks the family's rule, with its place.
+  // Throws DataError if a response breaks the family's rule, with its place.
   virtual void check(const Design& /*design*/) const {}
   // log p(y | eta), complete with its normalising constant.
   virtual void terms(const Batch& batch, std::span<double> out) const noexcept = 0;
-  // The terms at `to` less those at `from`, at most `batch_rows` of them. A family overrides it where it can
-  // take the two together faster, or with less rounding.
+  // The terms at `to` minus those at `from`, of at most `batch_rows` rows. A family overrides it if it can
+  // compute the two together faster, or with less rounding error.
   virtual void differences(const Batch& from, const Batch& to, std::span<double> out) const noexcept;
-  // The sum of the terms, without what depends on y and known parameters alone.
+  // The sum of the terms, without the parts that depend only on y and known parameters.
   [[nodiscard]] virtual double sum(const Batch& batch) const noexcept = 0;
   // The sum, as above, and the derivatives.
   virtual double derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept = 0;
-  // A point from which Newton's method finds its way.
+  // A point from which Newton's method converges.
   [[nodiscard]] virtual StartingPoint start(const Design& design) const = 0;
-  // Whether no term of the batch falls as its eta moves in the direction of its t, for any second parameter.
+  // Whether no term of the batch decreases as its eta moves in the direction of its t, whatever the second
+  // parameter is.
   [[nodiscard]] virtual bool recedes(std::span<const double> y, std::span<const double> t,
                                      double tolerance) const noexcept;
-  // Why the likelihood has no maximum, if the search got as far as this second parameter, where df/da is
-  // `slope` in all; else "".
+  // Why the likelihood has no maximum, if the search reaching this value of the second parameter shows that;
+  // otherwise "". `slope` is the sum of df/da over all rows there.
   [[nodiscard]] virtual std::string degenerate(const Design& design, double log_second, double slope) const;
-  // The row terms as curves with bounded derivatives, which `exact` needs. Null: they are not.
+  // The row terms as curves with bounded derivatives, which `exact` needs. Null if they are not such curves.
   [[nodiscard]] virtual std::shared_ptr<const RowCurve> curve() const { return nullptr; }
   // The log-likelihood of all rows from the sums that the search for the mode has taken.
   [[nodiscard]] virtual SummedLikelihood summed(const Mode& /*mode*/, std::size_t /*rows*/) const {
@@ -110,18 +111,18 @@ class Family {
   double known_, log_known_;
 };
 
-// FamilyNumbers by name: what a user states of a family ("known-sigma", "freedom"), or simulates with.
+// Numbers by name: what a user states about a family ("known-sigma", "freedom"), or simulates with.
 using FamilyNumbers = std::map<std::string, double, std::less<>>;
 
 // A number that a user may state.
 struct FamilyNumber {
   std::string_view name, help;
-  std::optional<double> usual;  // where it is not stated; empty: then it is estimated
+  std::optional<double> usual;  // the value if none is stated; empty: it is estimated then
   bool positive = true;
 };
 
-// The centre and the spread of a response that has a unit of its own; others live on a link scale where 1
-// is 1.
+// The centre and the spread of a response that has a unit. Other families have 0 and 1, because their link
+// scale has no unit.
 struct ResponseScale {
   double centre = 0, sd = 1;
 };
@@ -129,10 +130,10 @@ struct ResponseScale {
 // The second parameter.
 struct SecondParameter {
   std::string_view name;      // "sigma"
-  std::string_view known_by;  // the number that states it; empty: it is always estimated
+  std::string_view known_by;  // the number by which a user states it; empty: always estimated
   Prior (*usual_prior)(const ResponseScale& response);
-  // Whether the likelihood has a limit other than 0 as the parameter grows, so that there is no posterior
-  // with a flat prior, and the prior holds where the likelihood does not.
+  // Whether the likelihood tends to a positive limit as the parameter grows. Then there is no posterior with
+  // a flat prior, and with a proper one there is a mode even if the likelihood has none.
   bool needs_prior = false;
   // Whether the likelihood grows beyond all bounds as the parameter goes to 0, where the columns predict the
   // response exactly.
@@ -141,15 +142,15 @@ struct SecondParameter {
 
 // How rows are simulated.
 struct Simulation {
-  std::span<const FamilyNumber> numbers;  // all with a usual value
-  bool columns = true;                    // false: the one coefficient is a parameter by itself,
-  std::string_view parameter = {};        // of this name,
-  bool positive = false;                  // which must be positive
-  // A response, given eta (the coefficient, where there are no columns).
+  std::span<const FamilyNumber> numbers;  // each has a usual value
+  bool columns = true;                    // false: the response depends on one parameter instead
+  std::string_view parameter = {};        // the name of that parameter
+  bool positive = false;                  // whether it must be positive
+  // Draws a response, given eta (or the one parameter, if there are no columns).
   std::function<double(Stream&, double eta)> (*response)(const FamilyNumbers& numbers);
 };
 
-// What there is to say of a family besides its formulas. `numbers` have been checked.
+// Everything about a family except its formulas. The numbers that make and make_model get have been checked.
 struct FamilySpec {
   std::string_view name;        // "negative-binomial"
   std::string_view response;    // for help: what values it may have
@@ -157,11 +158,10 @@ struct FamilySpec {
   std::span<const FamilyNumber> numbers = {};
   std::optional<SecondParameter> second = {};
   bool sums = false;    // whether the log-likelihood of all rows is a function of a few sums
-  bool curved = false;  // whether the terms are curves with bounds, where no second parameter is estimated
-  std::string_view only_mean = {};                           // the name of the intercept where it is alone
+  bool curved = false;  // whether terms are curves with bounds, if no second parameter is estimated
+  std::string_view only_mean = {};                           // the name of the intercept if it is alone
   ResponseScale (*response_scale)(const Design&) = nullptr;  // null: 0 and 1
-  std::unique_ptr<Family> (*make)(const FamilyNumbers&) =
-      nullptr;  // null: the family makes a model of its own,
+  std::unique_ptr<Family> (*make)(const FamilyNumbers&) = nullptr;  // null: make_model is used instead
   std::unique_ptr<AnyModel> (*make_model)(Design design, const FamilyNumbers& numbers,
                                           const PriorOptions& priors,
                                           std::vector<std::string>& notes) = nullptr;
@@ -170,12 +170,12 @@ struct FamilySpec {
 
 // All families, in the order in which help shows them.
 [[nodiscard]] std::span<const FamilySpec* const> families();
-// Null: there is none of that name.
+// Null if there is no family of that name.
 [[nodiscard]] const FamilySpec* find_family(std::string_view name);
 // "gaussian, logistic, ..."
 [[nodiscard]] std::string family_names();
-// The family of that name, with numbers that are stated. Throws UsageError: no such family, one that makes a
-// model of its own, a number that it does not have, a value that breaks its rule.
+// The family of that name, with the numbers that are stated. Throws UsageError: no such family, a family that
+// only make_model can make, a number that the family does not have, a value that breaks its rule.
 [[nodiscard]] std::shared_ptr<const Family> make_family(std::string_view name,
                                                         const FamilyNumbers& numbers = {});
 // Throws UsageError for a number that the family does not have, or a value that breaks its rule.
@@ -183,8 +183,8 @@ void check_numbers(const FamilySpec& spec, const FamilyNumbers& numbers);
 // Whether the second parameter is estimated when these numbers are stated.
 [[nodiscard]] bool estimates_second(const FamilySpec& spec, const FamilyNumbers& numbers);
 
-// The median, and the median distance from it times 1.4826, which makes it the sd of a normal law. Where half
-// of the values are the same: the mean distance.
+// The median, and the median distance from it times 1.4826, which is the sd for a normal law. If half of the
+// values are equal, the mean distance instead.
 struct RobustSpread {
   double centre = 0, scale = 0;
 };

@@ -19,7 +19,7 @@ namespace mlo {
 // Priors in the user's coordinates (the user's columns; sigma and size themselves, not their logs).
 struct GlmPriors {
   std::vector<Prior> coefficients;
-  // The intercept's prior speaks of the predictor at the columns' means, as in rstanarm, not at zero.
+  // The intercept's prior is for the predictor at the columns' means, as in rstanarm, not at zero.
   bool intercept_at_means = false;
   Prior second = Prior::flat();
 };
@@ -43,7 +43,8 @@ class Glm {
   [[nodiscard]] const Design& design() const noexcept { return store_.design(); }
   [[nodiscard]] const Family& family() const noexcept { return *family_; }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  // The first parameters, which are coefficients and must be of full rank; the others are logarithms.
+  // The number of coefficients: they come first, and their columns must have full rank. Other parameters are
+  // logarithms.
   [[nodiscard]] std::size_t columns() const noexcept { return store_.dim(); }
 
   [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
@@ -70,15 +71,15 @@ class Glm {
   void to_working(Params user, std::span<double> out) const { layout_.to_working(user, out); }
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const { return layout_.user_jacobian(theta); }
 
-  // Why there is no mode, of the posterior or of the likelihood, if theta and the derivatives there show it:
-  // the columns predict a gaussian response exactly, say. Empty: no reason seen.
+  // Why the posterior or the likelihood has no mode, if theta and the derivatives there show it: for example,
+  // because the columns predict a gaussian response exactly. Empty if nothing shows it.
   [[nodiscard]] std::string degenerate(Params theta, const Derivatives& at, bool with_prior) const;
-  // Whether the likelihood of every one of these rows never falls on the way from any theta in the direction
-  // of these coefficients: then there is no finite maximum (separation). What the direction says of the
-  // second parameter does not count.
+  // Whether moving from any theta in the direction of these coefficients never lowers the likelihood of any
+  // of these rows: then there is no finite maximum (separation). The direction's part for the second
+  // parameter is ignored.
   [[nodiscard]] bool recedes(Params direction, Rows rows) const;
 
-  // The rows as curves of one number; nothing where the family has no bounds.
+  // The rows' terms as curves of one number; empty if the family has no bounds for them.
   [[nodiscard]] std::optional<CurvedRows> curved() const;
   [[nodiscard]] SummedLikelihood summed(const Mode& mode) const { return family_->summed(mode, rows()); }
 

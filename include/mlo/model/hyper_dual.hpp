@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Numbers that carry derivatives, for models written by users. docs/adr/0010 says why these.
+// Numbers that carry derivatives, for models written by users. docs/adr/0010 says why this kind.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct HyperDual {
   Lanes first{}, second{};
 
   HyperDual() = default;
-  HyperDual(double constant) : value(constant) {}  // NOLINT: numbers are scalars without further ado
+  HyperDual(double constant) : value(constant) {}  // NOLINT: plain numbers convert to scalars
 
   friend HyperDual operator-(HyperDual x) { return x *= -1; }
   friend HyperDual operator+(HyperDual x, const HyperDual& y) { return x += y; }
@@ -99,8 +99,8 @@ struct HyperDual {
   friend auto operator<=>(const HyperDual& x, double c) { return x.value <=> c; }
 };
 
-// log Gamma(x) for x > 0, safe from any thread (std::lgamma is not), and its first two derivatives. The same
-// function, not one of its own: then a call is not ambiguous where both namespaces are used.
+// log Gamma(x) for x > 0, safe from any thread (std::lgamma is not), and its first two derivatives. It is the
+// function of namespace mlo itself, so that a call is not ambiguous where both namespaces are used.
 using mlo::log_gamma;
 [[nodiscard]] double digamma(double x);
 [[nodiscard]] double trigamma(double x);
@@ -148,7 +148,7 @@ HyperDual<N> square(const HyperDual<N>& x) {
 }
 template <std::size_t N>
 HyperDual<N> pow(const HyperDual<N>& x, double c) {
-  // 0 * infinity is not a derivative of x^1 or x^0 at 0.
+  // c = 0 and c = 1 apart: at x = 0 they would give 0 * infinity.
   const double slope = c == 0 ? 0 : c * std::pow(x.value, c - 1);
   const double curvature = c == 0 || c == 1 ? 0 : c * (c - 1) * std::pow(x.value, c - 2);
   return x.map(std::pow(x.value, c), slope, curvature);
@@ -196,7 +196,7 @@ HyperDual<N> erfc(const HyperDual<N>& x) {
   const double slope = -2 / std::sqrt(std::numbers::pi) * std::exp(-x.value * x.value);
   return x.map(std::erfc(x.value), slope, -2 * x.value * slope);
 }
-// The kink has no derivative: NaN there, which the checks of a model turn into words.
+// There is no derivative at the kink: it is NaN there, which the checks of a model turn into a message.
 template <std::size_t N>
 HyperDual<N> abs(const HyperDual<N>& x) {
   const double slope = x.value > 0 ? 1 : x.value < 0 ? -1 : std::numeric_limits<double>::quiet_NaN();

@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The parameters of a model, in blocks. A block owns its names, its priors and the way between the working
-// coordinates, in which chains move, and the user's, in which priors are stated and draws are recorded.
+// The parameters of a model, in blocks. A block owns its names, its priors and the map between working
+// coordinates, in which chains move, and the user's coordinates, in which priors are stated and draws are
+// recorded.
 #pragma once
 
 #include <Eigen/Dense>
@@ -19,7 +20,7 @@ namespace mlo {
 
 struct Block {
   enum class Kind {
-    coefficients,  // of columns that were centred and scaled: user's slope = working slope / scale
+    coefficients,  // of centred and scaled columns: user's slope = working slope / scale
     log_positive,  // the working coordinate is the log
     positive,      // the working coordinate is the parameter itself; a point <= 0 has no density
   };
@@ -28,16 +29,16 @@ struct Block {
   std::vector<std::string> names{};
   std::vector<Prior> priors{};  // one per parameter, in the user's coordinates
 
-  // Of coefficients.
-  bool intercept = false;  // then it is the first
-  // The intercept's prior speaks of the predictor at the columns' means, as in rstanarm, not at zero.
+  // For coefficients only.
+  bool intercept = false;  // if so, it is the first
+  // The intercept's prior is for the predictor at the columns' means, as in rstanarm, not at zero.
   bool intercept_at_means = false;
   std::vector<double> centre{}, scale{};  // of the columns; 0 and 1 for the intercept
 
   [[nodiscard]] std::size_t size() const noexcept { return names.size(); }
 };
 
-// What a user says about priors, as text. Empty: as usual.
+// What a user says about priors, as text. Empty: the default priors.
 struct PriorOptions {
   std::optional<std::string> prior{};  // of all coefficients
   std::optional<std::string> prior_intercept{};
@@ -55,24 +56,24 @@ class Layout {
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
   void to_user(Params theta, std::span<double> out) const noexcept;
-  // Throws UsageError where a positive parameter is not.
+  // Throws UsageError if a parameter that must be positive is not.
   void to_working(Params user, std::span<double> out) const;
   // The derivative of to_user.
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
 
-  // With the Jacobian of the working coordinates; up to a constant.
+  // The log prior density in working coordinates, so with the Jacobian, up to a constant.
   [[nodiscard]] double log_prior(Params theta) const noexcept;
   // The part of it that changes where only these parameters do.
   [[nodiscard]] double log_prior_of(std::span<const std::size_t> parameters, Params theta) const noexcept;
   void add_prior_derivatives(Params theta, Derivatives& d) const;
-  // Whether the prior alone holds the parameters that the likelihood may let go: all but those of
-  // log_positive.
+  // Whether all priors are proper, except those of log_positive parameters: then there is a mode even where
+  // the likelihood has no maximum in the other parameters.
   [[nodiscard]] bool proper_prior() const noexcept;
   // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of coefficients.
   [[nodiscard]] bool quadratic_prior() const noexcept;
 
-  // Replaces the priors that the options name. Throws UsageError: a parameter that is not there, a prior that
-  // does not suit it, text that is not a prior.
+  // Replaces the priors that the options name. Throws UsageError: an unknown parameter, a prior that does not
+  // suit it, text that is not a prior.
   void set_priors(const PriorOptions& options);
   // "x1 ~ normal(0, 2.5); sigma ~ gamma(1, 1)"
   [[nodiscard]] std::string prior_words() const;

@@ -57,7 +57,7 @@ concept Model = requires(const M& m, Params theta, Rows rows, std::span<double> 
   { m.log_likelihoods(theta, rows, terms) } -> std::same_as<void>;
 };
 
-// A model that can add its rows up faster than one term at a time.
+// A model that can sum over rows faster than term by term.
 // Law: equals the sum of log_likelihoods up to rounding.
 template <class M>
 concept SummableModel = Model<M> && requires(const M& m, Params theta, Rows rows) {

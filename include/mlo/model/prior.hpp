@@ -32,10 +32,10 @@ class Prior {
   // Normalised; minus infinity outside the support; 0 for flat.
   [[nodiscard]] double log_density(double x) const noexcept;
 
-  // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the
-  // density, with the kink of laplace rounded over its scale: Newton's method can work, and where the mode
-  // sits on the kink the curvature still tells how wide the posterior is there. (A sharper kink would claim
-  // that it has no width at all.)
+  // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the log
+  // density. The kink of laplace is rounded over its scale, so that Newton's method works, and so that the
+  // curvature still tells how wide the posterior is if its mode is at the kink. (With a sharper kink it would
+  // seem to have no width at all.)
   struct Smooth {
     double value, slope, curvature;
   };

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The rows of a design, as models and methods ask for them: in batches. What a row is made of, a dense record
-// today, is known here and in linear.cpp alone.
+// The rows of a design, in batches, as models and methods ask for them. Only this class and linear.cpp know
+// what a row is made of: at present, a dense record.
 #pragma once
 
 #include <Eigen/Dense>
@@ -31,20 +31,20 @@ class RowStore {
 
   explicit RowStore(Design design) : design_(std::move(design)) {}
 
-  // Names, scales and where rows came from; not their cells.
+  // Names, scales and where the rows came from, without the rows themselves.
   [[nodiscard]] const Design& design() const noexcept { return design_; }
   [[nodiscard]] std::size_t size() const noexcept { return design_.rows; }
   [[nodiscard]] std::size_t dim() const noexcept { return design_.dim; }
 
   void responses(Rows rows, std::span<double> y) const noexcept;
-  // x_k' beta, and the offset.
+  // x_k' beta plus the offset.
   void predictors(const Coefficients& beta, Rows rows, std::span<double> eta) const noexcept;
   // x_k' beta alone.
   void products(const Coefficients& beta, Rows rows, std::span<double> out) const noexcept;
-  // Asks for the first of these rows, which will be read soon; reading them asks for the others.
+  // Prefetches the first of these rows, which will be read soon; reading those prefetches the others.
   void prefetch(std::span<const RowId> ids) const noexcept;
-  // Two predictors of the first `count` rows of ids, each row fetched once; asks for the rows that come later
-  // in ids, beyond `count` too.
+  // Two predictors of the first `count` rows of ids, each row fetched once. Also prefetches rows that come
+  // later in ids, even beyond `count`.
   void predictor_pairs(std::span<const RowId> ids, std::size_t count, const Coefficients& from,
                        const Coefficients& to, std::span<double> from_eta,
                        std::span<double> to_eta) const noexcept;

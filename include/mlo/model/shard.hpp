@@ -19,10 +19,10 @@
 namespace mlo {
 
 // Shard s of S has the rows s, s + S, s + 2S, ... and the prior to the power 1/S, so that the S shards'
-// posteriors multiply to the whole one. Every S-th row, not a stretch of the file: files are often sorted, by
-// time or by the response, and stretches of them would be unlike each other.
-// No row is copied: the shard has its rows' numbers, four bytes each, and hands them on to the model. All
-// calls are const and keep nothing, so that shards and threads may share the model.
+// posteriors multiply to the whole one. Every S-th row, not consecutive ones: files are often sorted, by time
+// or by the response, and consecutive parts would differ from each other.
+// No row is copied: the shard holds its rows' numbers, four bytes each, and passes them on to the model. All
+// calls are const and keep no state, so that shards and threads may share the model.
 template <Model M>
 class Shard {
  public:
@@ -63,7 +63,7 @@ class Shard {
   }
   [[nodiscard]] Eigen::VectorXd start() const requires TwiceDifferentiable<M> { return model_->start(); }
 
-  // What the search for a mode asks of models that know it.
+  // What the search for a mode asks, if the model can tell.
   [[nodiscard]] bool proper_prior() const requires requires(const M& m) { m.proper_prior(); }
   { return model_->proper_prior(); }
   [[nodiscard]] bool recedes(Params direction, Rows rows) const requires
@@ -90,8 +90,8 @@ class Shard {
   }
 
  private:
-  // body(rows of the model, where they begin in `rows`). A range of the shard is a list of the model as it
-  // is; a list is translated on the stack, a batch at a time.
+  // Calls body(rows of the model, position in `rows` of the first of them). A range of the shard is a part of
+  // ids_, passed on as it is; a list is translated on the stack, batch by batch.
   template <class Body>
   void in_batches(Rows rows, const Body& body) const {
     if (rows.contiguous()) {
@@ -112,8 +112,8 @@ class Shard {
   std::vector<RowId> ids_;
 };
 
-// The log-likelihood of a shard's rows, on the caller's thread: what divides the data runs the shards side by
-// side, and a pool cannot be used from within itself. Allocates nothing.
+// The log-likelihood of a shard's rows, on the caller's thread: methods that divide the data run their shards
+// in parallel, and a pool cannot be used from one of its own tasks. Allocates nothing.
 template <Model M>
 [[nodiscard]] double log_likelihood(const Shard<M>& shard, ThreadPool& /*pool*/, Params theta) {
   double total = 0;

@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A model that has forgotten its rows: the log-likelihood of all of them is a function of a few sums, X'X,
-// X'y, y'y, say. The pass that found the mode has them already, so that a step of a chain costs O(p^2) and
+// A model that no longer needs its rows: the log-likelihood of all of them is a function of a few sums, such
+// as X'X, X'y and y'y. The search for the mode has computed these, so a step of a chain costs O(p^2) and
 // reads no row.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace mlo {
 
-// Law: summed(theta) is the log-likelihood of all rows, as log_likelihood() has it, up to rounding.
+// Law: summed(theta) is the log-likelihood of all rows, as log_likelihood() gives it, up to rounding.
 template <Model M>
 class Summarised {
  public:

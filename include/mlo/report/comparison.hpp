@@ -13,7 +13,7 @@ namespace mlo {
 
 struct MethodResult {
   std::string name;                        // as the user wrote it: "mlo:subsample-size=5000"
-  std::string failure;                     // why there are no figures; empty: there are
+  std::string failure;                     // why there are no figures; empty if there are
   Promise promise = Promise::approximate;  // until a method says otherwise
   double setup_seconds = 0;                // mode, weights, expansions
   double sample_seconds = 0;               // warm-up included

@@ -17,7 +17,7 @@ struct StanCsvHeader {
   std::vector<std::string> names;  // as in the summary; written as comments beside theta.1, theta.2, ...
 };
 
-// Column names are plain identifiers (theta.k for the k-th parameter), because readers choke on others.
+// Column names are plain identifiers (theta.k for the k-th parameter), because some readers fail on others.
 [[nodiscard]] std::string stan_csv(const StanCsvHeader& header, const ChainDraws& record);
 
 }  // namespace mlo

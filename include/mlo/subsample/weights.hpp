@@ -55,8 +55,8 @@ template <Differentiable M>
   return sizes;
 }
 
-// The share of uniform weight where nobody states one: a guard against weights of 0, and for remainders,
-// whose sizes are estimates, a guard against what these miss.
+// The default share of uniform weight: a guard against weights of 0 and, for remainders, whose sizes are
+// estimates, a guard against errors of these.
 inline constexpr double usual_uniform_share = 1e-3, usual_remainder_share = 0.2;
 
 // Probabilities for the remainders of control variates about `centre`: in proportion to the root mean square
@@ -66,13 +66,13 @@ inline constexpr double usual_uniform_share = 1e-3, usual_remainder_share = 0.2;
 // share.
 //
 // A term that is a curve f of t = w_i'v, w_i = L^-1 x_i, has a remainder of one normal variable,
-// t ~ N(0, |w_i|^2): its mean square is an integral over a line, by Gauss and Hermite's rule with six nodes.
-// To leading order it is (5/12) f'''^2 |w_i|^6, but rows far out are not small. One pass.
+// t ~ N(0, |w_i|^2): its mean square is an integral over a line, by the Gauss-Hermite rule with six nodes. To
+// leading order it is (5/12) f'''^2 |w_i|^6, but rows far out are not small. One pass.
 [[nodiscard]] std::vector<double> remainder_probabilities(const CurvedRows& model, ThreadPool& pool,
                                                           Params centre, const Eigen::MatrixXd& cholesky,
                                                           double uniform_share = usual_remainder_share);
 
-// Passes over the rows that the above takes, and the below.
+// Passes over the rows, for the function above and for the one below.
 inline constexpr double curved_remainder_passes = 1, probed_remainder_passes = 6;
 
 // Any other model: the mean square over a few random moves of the posterior's size, sqrt(p) standard
