@@ -95,17 +95,9 @@ TEST(Fit, TakesAKnownScaleSizeOrShape) {
   }
 }
 
-// Up to 10,000 rows the exact methods take several steps per draw, unless `thin` is given.
+// Where steps are often refused, several make a draw, unless `thin` is given.
 TEST(Fit, TakesSeveralStepsPerDrawWhereRowsAreFew) {
   const FitOptions exact = options("gaussian", "auto", "y ~ x1 + x2");
-  EXPECT_EQ(usual_thin(exact, 0), 10);
-  EXPECT_EQ(usual_thin(exact, 2000), 10);
-  EXPECT_EQ(usual_thin(exact, 2001), 9);
-  EXPECT_EQ(usual_thin(exact, 10'000), 2);
-  EXPECT_EQ(usual_thin(exact, 20'000), 1);
-  EXPECT_EQ(usual_thin(exact, 10'000'000), 1);
-  EXPECT_EQ(usual_thin(options("gaussian", "mlo", "y ~ x1 + x2"), 100), 1);
-
   SimulateOptions data;
   data.family = "gaussian";
   data.rows = 150;
@@ -121,8 +113,7 @@ TEST(Fit, TakesSeveralStepsPerDrawWhereRowsAreFew) {
     for (const ParameterSummary& p : result.summary.parameters) least = std::min(least, p.ess_bulk);
     return least;
   };
-  const FitResult usual = fit_with({}), ten = fit_with(10), one = fit_with(1);
-  EXPECT_EQ(usual.chains[3].draws, ten.chains[3].draws);
+  const FitResult usual = fit_with({}), one = fit_with(1);
   EXPECT_NE(usual.chains[3].draws, one.chains[3].draws);
   // The draws are nearly independent, although single steps are not; 4000 draws give the effective number to
   // within about a tenth.
@@ -300,10 +291,10 @@ TEST(Fit, AnAuditComparesWithAllRows) {
   EXPECT_NEAR(static_cast<double>(s.audit.steps), steps / 20, 5 * std::sqrt(steps / 20));
   EXPECT_LT(s.audit.worst_error, 1e-5);
   EXPECT_EQ(s.method.bound_violations, 0U);
-  EXPECT_EQ(s.audit.full_draws, 1000U);
-  EXPECT_GT(s.audit.sd_ratio_low, 0.85);
-  EXPECT_LT(s.audit.sd_ratio_high, 1.15);
-  EXPECT_LT(s.audit.worst_z, 5);
+  EXPECT_EQ(s.audit.full_draws, 1600U);
+  EXPECT_GT(s.audit.sd_ratio_low(), 0.85);
+  EXPECT_LT(s.audit.sd_ratio_high(), 1.15);
+  EXPECT_LT(s.audit.worst_z(), 5);
   const RunSummary again = summary_from_json(as_json(s), "test");
   EXPECT_EQ(as_table(again), as_table(s));
 }

@@ -226,18 +226,14 @@ TEST(Plan, ShardsAreNoMoreThanTheRows) {
 }
 
 // full and exact: 20,000 / rows, from 1 to 10. Others: 1.
-TEST(Plan, StepsPerDraw) {
-  for (const std::string method : {"auto", "exact", "full"}) {
-    for (const auto& [rows, thin] : std::vector<std::pair<std::size_t, std::size_t>>{
-             {1, 10}, {5, 10}, {2000, 10}, {2001, 9}, {10'000, 2}, {20'000, 1}, {10'000'000, 1}})
-      EXPECT_EQ(plan_of(method, rows).chain.thin, thin) << method << ", " << rows << " rows";
-    EXPECT_EQ(plan_of(method + ":thin=3", 5).chain.thin, 3U);
+TEST(Plan, StepsPerDrawAreChosenLaterUnlessTheyAreStated) {
+  for (const MethodSpec& method : methods()) {
+    const std::string name(method.name);
+    EXPECT_EQ(plan_of(name, 50).chain.thin, 1U) << name;
+    EXPECT_TRUE(plan_of(name, 50).choose_steps) << name;
+    EXPECT_EQ(plan_of(name + ":thin=3", 50).chain.thin, 3U) << name;
+    EXPECT_FALSE(plan_of(name + ":thin=1", 50).choose_steps) << name;
   }
-  for (const MethodSpec& method : methods())
-    if (method.promise != Promise::exact) {
-      EXPECT_EQ(plan_of(std::string(method.name), 50).chain.thin, 1U) << method.name;
-      EXPECT_EQ(plan_of(std::string(method.name) + ":thin=3", 50).chain.thin, 3U) << method.name;
-    }
 }
 
 TEST(Plan, ChainsAreAsTheOptionsSay) {
