@@ -71,6 +71,41 @@ struct Mills {
   double m, s;
 };
 
+// Below this, s and its derivatives come from their asymptotic series. Here both it and the recurrence from m
+// and s, in which as many digits of f^(k) cancel as |z|^(2k-2) has, are good to nine digits.
+constexpr double far_left = -14;
+
+// s(z) = sum of c_j x^-(2j+1), x = -z: 1/x - 2/x^3 + 10/x^5 - ... The coefficients follow from s' = 1 - m s.
+// The Taylor coefficient of order n of s is the sum of c_j (2j+n choose n) x^-(2j+1+n).
+constexpr std::size_t far_terms = 10;
+using FarSeries = std::array<std::array<double, far_terms>, taylor_count>;
+constexpr FarSeries far_series = [] {
+  FarSeries out{};
+  std::array<double, far_terms>& c = out[0];
+  c[0] = 1;
+  for (std::size_t j = 0; j + 1 < far_terms; ++j) {
+    c[j + 1] = -static_cast<double>(2 * j + 1) * c[j];
+    for (std::size_t i = 0; i <= j; ++i) c[j + 1] -= c[i] * c[j - i];
+  }
+  for (std::size_t n = 1; n < out.size(); ++n)
+    for (std::size_t j = 0; j < far_terms; ++j)
+      out[n][j] = out[n - 1][j] * static_cast<double>(2 * j + n) / static_cast<double>(n);
+  return out;
+}();
+
+// The Taylor coefficients of s about z < far_left, from the first-th on.
+void far_taylor(double z, std::size_t first, std::span<double> out) {
+  const double inverse = -1 / z, square = inverse * inverse;
+  double power = inverse;
+  for (std::size_t n = 0; n < first; ++n) power *= inverse;
+  for (std::size_t n = first; n < first + out.size(); ++n) {
+    double sum = 0;
+    for (std::size_t j = far_terms; j-- > 0;) sum = sum * square + far_series[n][j];
+    out[n - first] = sum * power;
+    power *= inverse;
+  }
+}
+
 // Below -5 by the continued fraction m = x + 1/(x + 2/(x + 3/(x + ...))) for x = -z, which gives s = m - x
 // without the cancellation.
 Mills mills(double z) {
@@ -79,12 +114,23 @@ Mills mills(double z) {
     return {m, z + m};
   }
   const double x = -z;
+  if (z < far_left) {
+    double s = 0;
+    far_taylor(z, 0, {&s, 1});
+    return {x + s, s};
+  }
   double tail = x;
   for (int k = 60; k >= 2; --k) tail = x + k / tail;
   return {x + 1 / tail, 1 / tail};
 }
 
+// f^(k)(e) / k! for k = 3 and on; those before are left as they are.
 void log_phi_taylor(double e, std::span<double> out) {
+  if (e < far_left) {
+    far_taylor(e, 2, out.subspan(3));
+    for (std::size_t k = 3; k < out.size(); ++k) out[k] /= static_cast<double>(k);
+    return;
+  }
   const Mills at = mills(e);
   std::array<double, 16> m{}, s{};
   m[0] = at.m;
@@ -95,7 +141,7 @@ void log_phi_taylor(double e, std::span<double> out) {
     m[k + 1] = next / static_cast<double>(k + 1);
     s[k + 1] = m[k + 1] + (k == 0 ? 1 : 0);
   }
-  for (std::size_t k = 1; k < out.size(); ++k) out[k] = m[k - 1] / static_cast<double>(k);
+  for (std::size_t k = 3; k < out.size(); ++k) out[k] = m[k - 1] / static_cast<double>(k);
 }
 
 // The roots of the k-th derivative of log Phi in [-30, 30], outside of which it has none: bisection of its
@@ -123,17 +169,28 @@ std::vector<double> log_phi_roots(std::size_t k) {
 
 }  // namespace
 
-void LogPhiCurve::taylor(double e, Taylor& out) const noexcept {
-  out[0] = 0;
-  log_phi_taylor(e, out);
+void LogPhiCurve::taylor(double e, Taylor& out) const noexcept { log_phi_taylor(e, out); }
+double LogPhiCurve::slope(double e) const noexcept { return mills(e).m; }
+double LogPhiCurve::linear(double e) const noexcept {
+  const Mills at = mills(e);
+  return e < far_left ? at.s : at.m;
 }
-double LogPhiCurve::linear(double e) const noexcept { return mills(e).m; }
 double LogPhiCurve::quadratic(double e) const noexcept {
+  if (e < far_left) {
+    double first = 0;
+    far_taylor(e, 1, {&first, 1});
+    return 0.5 * first;
+  }
   const Mills at = mills(e);
   return -0.5 * at.m * at.s;
 }
 double LogPhiCurve::difference(double e, double t) const noexcept {
-  return log_normal_cdf(e + t) - log_normal_cdf(e);
+  const double x = e + t;
+  if (!(e < far_left)) return log_normal_cdf(x) - log_normal_cdf(e);
+  // log Phi(x) + x^2 / 2 = -log m(x) - log(2 pi) / 2.
+  const double m = mills(e).m;
+  if (x < 0) return -std::log(mills(x).m / m);
+  return log_normal_cdf(x) + 0.5 * x * x + 0.5 * std::log(2 * std::numbers::pi) + std::log(m);
 }
 double LogPhiCurve::derivative(int k, double e) const noexcept {
   std::array<double, 5> taylor{};

@@ -299,6 +299,30 @@ TEST(Fit, AnAuditComparesWithAllRows) {
   EXPECT_EQ(as_table(again), as_table(s));
 }
 
+// 20 of 20,000 responses lie 1e5 to 1e6 sigmas from the rest. Their remainders are tiny beside their terms,
+// and must not lose so many digits that they exceed their bounds.
+TEST(Fit, OutliersDoNotBreakTheirBounds) {
+  SimulateOptions data;
+  data.family = "student";
+  data.rows = 20'000;
+  Table table = simulate(data);
+  Numbers& y = table.columns[0].numbers();
+  for (std::size_t i = 0; i < 20; ++i)
+    y[1000 * i] = (i % 2 == 0 ? 1 : -1) * std::pow(10.0, 5 + static_cast<double>(i) / 19);
+  for (const int order : {2, 3}) {
+    FitOptions o = options("student", "exact", "y ~ x1 + x2");
+    o.numbers["known-sigma"] = 1;
+    o.order = order;
+    o.draws = 200;
+    o.audit = true;
+    o.audit_every = 10;
+    const RunSummary s = fit(o, table).summary;
+    EXPECT_GT(s.audit.steps, 40U);
+    EXPECT_EQ(s.method.bound_violations, 0U) << "order " << order;
+    EXPECT_LT(s.audit.worst_error, 1e-5);
+  }
+}
+
 // The scale of the columns changes the coefficients' units and nothing else.
 TEST(Fit, ScaleChangesUnitsOnly) {
   SimulateOptions data;

@@ -23,55 +23,67 @@ inline constexpr int max_order = 3;
 inline constexpr int taylor_count = max_order + 6;
 using Taylor = std::array<double, taylor_count>;
 
-// Law: taylor() and difference() belong to one function; its derivative of order k, k = 1, 3 or 4, has its
-// local extrema exactly at critical(k). The Taylor series converges for |t| < convergence().
+// Law: slope(), taylor() and derivative() belong to one function f, whose derivative of order k, k = 1, 3 or
+// 4, has its local extrema exactly at critical(k). linear(), quadratic() and difference() belong to f, or to
+// f plus a polynomial of degree 2 that is the same for every t: it is not in the remainder, and fewer digits
+// cancel. The Taylor series about e converges for |t| < convergence(e); for 3 % of it, five terms are enough.
 template <class C>
 concept Curve = requires(const C& c, double e, double t, int k, Taylor& taylor) {
   { c.taylor(e, taylor) } -> std::same_as<void>;
+  { c.slope(e) } -> std::same_as<double>;                      // f'(e)
   { c.linear(e) } -> std::same_as<double>;                     // f'(e)
   { c.quadratic(e) } -> std::same_as<double>;                  // f''(e) / 2
   { c.difference(e, t) } -> std::same_as<double>;              // f(e + t) - f(e)
   { c.derivative(k, e) } -> std::same_as<double>;              // f^(k)(e), k = 3, 4
   { c.critical(k) } -> std::same_as<std::span<const double>>;  // of f^(k), in any order
-  { c.convergence() } -> std::same_as<double>;
+  { c.convergence(e) } -> std::same_as<double>;
   { c.mirrored(e) } -> std::same_as<bool>;  // whether d at (e, t) is better had as d at (-e, -t), its equal
 };
 
 // f(x) = -log(1 + e^x): logistic and negative binomial.
 struct SoftplusCurve {
   void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double slope(double e) const noexcept { return linear(e); }
   [[nodiscard]] double linear(double e) const noexcept;
   [[nodiscard]] double quadratic(double e) const noexcept;
   [[nodiscard]] double difference(double e, double t) const noexcept;
   [[nodiscard]] double derivative(int k, double e) const noexcept;
   [[nodiscard]] std::span<const double> critical(int k) const noexcept;
-  [[nodiscard]] double convergence() const noexcept { return 3.14159; }  // poles of the sigmoid at +-i pi
+  // The poles of the sigmoid nearest to 0 are +-i pi. Far out f is e^x or its mirror image, on the same
+  // scale.
+  [[nodiscard]] double convergence(double /*e*/) const noexcept { return 3.14159; }
   [[nodiscard]] bool mirrored(double e) const noexcept { return e > 0; }
 };
 
-// f(x) = log Phi(x): probit.
+// f(x) = log Phi(x): probit. Far out on the left it is -x^2/2 - log|x| and a little more, and linear(),
+// quadratic() and difference() leave the -x^2/2 out.
 struct LogPhiCurve {
   void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double slope(double e) const noexcept;
   [[nodiscard]] double linear(double e) const noexcept;
   [[nodiscard]] double quadratic(double e) const noexcept;
   [[nodiscard]] double difference(double e, double t) const noexcept;
   [[nodiscard]] double derivative(int k, double e) const noexcept;
   [[nodiscard]] std::span<const double> critical(int k) const noexcept;
-  [[nodiscard]] double convergence() const noexcept { return 2.81; }  // zeros of Phi at 1.92 +- 2.82 i
+  // The zeros of Phi nearest to the axis are 1.92 +- 2.82 i. On the left f is like log|x|, on the scale |e|;
+  // on the right like e^(-x^2/2), on the scale 1/e.
+  [[nodiscard]] double convergence(double e) const noexcept {
+    return e > 0 ? std::min(2.81, 10 / e) : std::max(2.81, -e);
+  }
   [[nodiscard]] bool mirrored(double /*e*/) const noexcept { return false; }
 };
 
 // f(x) = -e^x: poisson. Its remainder at e is e^e times that at 0, so rows carry e^e as their scale.
 struct ExpCurve {
   void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double slope(double e) const noexcept { return linear(e); }
   [[nodiscard]] double linear(double e) const noexcept { return -std::exp(e); }
   [[nodiscard]] double quadratic(double e) const noexcept { return -0.5 * std::exp(e); }
   [[nodiscard]] double difference(double e, double t) const noexcept { return -std::exp(e) * std::expm1(t); }
   [[nodiscard]] double derivative(int /*k*/, double e) const noexcept { return -std::exp(e); }
   [[nodiscard]] std::span<const double> critical(int /*k*/) const noexcept { return {}; }  // monotone
-  [[nodiscard]] double convergence() const noexcept {
-    return 10;
-  }  // everywhere; as far as the series is good
+  // Everywhere; as far as the series is good.
+  [[nodiscard]] double convergence(double /*e*/) const noexcept { return 10; }
   [[nodiscard]] bool mirrored(double /*e*/) const noexcept { return false; }
 };
 
@@ -79,14 +91,16 @@ struct ExpCurve {
 struct StudentCurve {
   double freedom = 4;
   void taylor(double e, Taylor& out) const noexcept;
+  [[nodiscard]] double slope(double e) const noexcept { return linear(e); }
   [[nodiscard]] double linear(double e) const noexcept;
   [[nodiscard]] double quadratic(double e) const noexcept;
   [[nodiscard]] double difference(double e, double t) const noexcept;
   [[nodiscard]] double derivative(int k, double e) const noexcept;
   [[nodiscard]] std::span<const double> critical(int k) const noexcept;
-  [[nodiscard]] double convergence() const noexcept {
-    return std::sqrt(freedom);
-  }  // poles at +-i sqrt(freedom)
+  // The poles are +-i sqrt(freedom).
+  [[nodiscard]] double convergence(double e) const noexcept {
+    return std::max(std::sqrt(freedom), std::abs(e));
+  }
   [[nodiscard]] bool mirrored(double /*e*/) const noexcept { return false; }
 
   // critical() has to own its points: they depend on the freedom.
@@ -98,15 +112,20 @@ struct StudentCurve {
   std::array<double, 5> critical_fourth_{};
 };
 
-// d(t), relative to the size of its leading term good to about 1e-7 for every t: the series where the
-// subtraction would cancel, the subtraction elsewhere. A pair of them shares the coefficients.
+// The share of the radius of convergence within which remainders are sums of five terms of their series.
+// Outside, they are differences, which lose five digits at most.
+inline constexpr double series_share = 0.03;
+
+// d(t): the series where the subtraction would cancel, the subtraction elsewhere. A pair of them shares the
+// coefficients. The error is below 3e-7 S |t|^(order+1) / (order+1)! for every e and t, S the supremum() of
+// f^(order+1) over [e - |t|, e + |t|].
 template <int order, Curve C>
 class RemainderAt {
  public:
   RemainderAt(const C& curve, double at, double largest) noexcept
       : curve_(&curve), sign_(curve.mirrored(at) ? -1 : 1), e_(sign_ * at) {
     static_assert(order == 2 || order == 3);
-    series_ = largest < 0.03 * curve.convergence();
+    series_ = largest < series_share * curve.convergence(e_);
     if (series_) {
       curve.taylor(e_, taylor_);
     } else {
@@ -157,7 +176,7 @@ struct RowShape {
 template <Curve C>
 [[nodiscard]] double steepest(const C& curve, const RowShape& row, double radius) noexcept {
   const auto slope = [&](double x) {
-    return std::abs(row.tilt + row.scale * row.direction * curve.linear(x));
+    return std::abs(row.tilt + row.scale * row.direction * curve.slope(x));
   };
   const double reach = std::abs(row.direction) * radius;
   double sup = std::max(slope(row.e - reach), slope(row.e + reach));
