@@ -199,6 +199,10 @@ void run_full(Sampler& s) {
 }
 
 void run_exact(Sampler& s) {
+  // Its proposals and its bounds are made about one mode: a chain would hardly ever reach the others.
+  if (s.modes().several())
+    throw UsageError(fmt::format("`method exact` explores one mode; use `method full` or `method auto`: {}",
+                                 modes_warning(s.model(), s.modes())));
   if (s.summed()) {
     run_from_sums(s);
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {
@@ -217,6 +221,12 @@ void run_automatic(Sampler& s) {
     choose(s, Role::exact, "a gaussian likelihood is a function of a few sums; no row is read");
     run_from_sums(s);
     if (s.plan().audit) audit(s, slices_of_full(s).slices);
+    return;
+  }
+  if (s.modes().several()) {
+    choose(s, Role::full,
+           fmt::format("the posterior has {} modes, and exact explores one", s.modes().found.size()));
+    run_full(s);
     return;
   }
   if (const std::optional<CurvedRows> curved = model.curved()) {
