@@ -201,8 +201,9 @@ void run_full(Sampler& s) {
 void run_exact(Sampler& s) {
   // Its proposals and its bounds are made about one mode: a chain would hardly ever reach the others.
   if (s.modes().several())
-    throw UsageError(fmt::format("`method exact` explores one mode; use `method full` or `method auto`: {}",
-                                 modes_warning(s.model(), s.modes())));
+    throw UsageError(
+        fmt::format("`method exact` explores one mode, and {}; use `method full` or `method auto`",
+                    modes_words(s.model(), s.modes())));
   if (s.summed()) {
     run_from_sums(s);
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {

@@ -252,8 +252,7 @@ Modes find_modes(const AnyModel& model, ThreadPool& pool, const ModesOptions& op
   return out;
 }
 
-std::string modes_warning(const AnyModel& model, const Modes& modes) {
-  if (!modes.several()) return {};
+std::string modes_words(const AnyModel& model, const Modes& modes) {
   constexpr std::size_t most = 4;
   std::string list;
   for (std::size_t k = 0; k < std::min(most, modes.found.size()); ++k) {
@@ -264,11 +263,15 @@ std::string modes_warning(const AnyModel& model, const Modes& modes) {
                           modes.found[0].mode.value - mode.mode.value);
   }
   if (modes.found.size() > most) list += fmt::format("; and {} more", modes.found.size() - most);
-  return fmt::format(
-      "the posterior has {} modes: {}. Draws may seldom move between them, and a mean with an sd says little of "
-      "such a posterior: look at the draws. Trust their shares only if R-hat is fine; more `chains` and more "
-      "`warmup` help. There may be modes that were not found.",
-      modes.found.size(), list);
+  return fmt::format("the posterior has {} modes: {}", modes.found.size(), list);
+}
+
+std::string modes_warning(const AnyModel& model, const Modes& modes) {
+  if (!modes.several()) return {};
+  return modes_words(model, modes) +
+         ". Draws may seldom move between them, and a mean with an sd says little of such a posterior: look at the "
+         "draws. Trust their shares only if R-hat is fine; more `chains` and more `warmup` help. There may be "
+         "modes that were not found.";
 }
 
 }  // namespace mlo

@@ -45,8 +45,10 @@ struct Modes {
 // mode that is due to rows too rare for the subset. Deterministic. Throws as find_mode does.
 [[nodiscard]] Modes find_modes(const AnyModel& model, ThreadPool& pool, const ModesOptions& options = {});
 
-// "the posterior has 2 modes: ...": where they are, in the user's coordinates, how much lower the others are,
-// and what to do. Empty if there is one.
+// "the posterior has 2 modes: ...": where they are, in the user's coordinates, and how much lower the others
+// are.
+[[nodiscard]] std::string modes_words(const AnyModel& model, const Modes& modes);
+// The same, with what to do. Empty if there is one mode.
 [[nodiscard]] std::string modes_warning(const AnyModel& model, const Modes& modes);
 
 }  // namespace mlo
