@@ -20,8 +20,8 @@ FitOptions options(const std::string& method, const std::string& formula, double
   o.method = method;
   o.formula = formula;
   o.numbers = {{"freedom", 1}, {"known-sigma", sigma}};
-  o.prior = "normal(0, 10)";
-  o.prior_intercept = "normal(0, 10)";
+  const std::string prior = "normal(0, 10)";
+  (formula == "y ~ 1" ? o.prior_intercept : o.prior) = prior;
   o.seed = 5;
   o.threads = 2;
   o.draws = 5000;
