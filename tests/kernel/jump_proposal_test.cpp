@@ -71,6 +71,29 @@ TEST(JumpProposal, IsNeeded) {
   EXPECT_LT(std::abs(chain_mean(model, lower, JumpProposal(base, mixture(modes)), 50'000).z(law.mean)), 5);
 }
 
+TEST(JumpProposal, ResumesBitForBit) {
+  const Glm model = nine_rows();
+  ThreadPool pool(1);
+  const Modes modes = find_modes(ModelOf<Glm>(&model), pool);
+  const Laplace fit(modes.found[0].mode.theta, modes.found[0].mode.information);
+  const FullKernel fresh(model, JumpProposal(MixedProposal(fit), mixture(modes)), pool);
+  auto whole = fresh, before = fresh, after = fresh;
+  ChainState one{.theta = fit.mode}, two{.theta = fit.mode};
+  const auto advance = [&](auto& kernel, ChainState& state, std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) {
+      if (k == 250) kernel.freeze();
+      kernel.step(state, {.seed = 9, .chain = 2, .iteration = k});
+    }
+  };
+  advance(whole, one, 0, 400);
+  advance(before, two, 0, 200);
+  std::vector<double> saved;
+  before.save(saved);
+  after.load(saved);
+  advance(after, two, 200, 400);
+  EXPECT_EQ(one.theta, two.theta);
+}
+
 // The density is that of the draws: by the trapezoid rule it has the mean and the variance of the mixture,
 // and so have the draws.
 TEST(ModeMixture, DrawsFromItsDensity) {
