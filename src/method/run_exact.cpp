@@ -95,6 +95,11 @@ void choose(Sampler& s, Role role, const std::string& why) {
 }  // namespace
 
 void run_exact(Sampler& s) {
+  // Its proposals and its bounds are made about one mode: a chain would hardly ever reach the others.
+  if (s.modes().several())
+    throw UsageError(
+        fmt::format("`method exact` explores one mode, and {}; use `method full` or `method auto`",
+                    modes_words(s.model(), s.modes())));
   if (s.summed()) {
     run_from_sums(s);
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {
@@ -113,6 +118,12 @@ void run_automatic(Sampler& s) {
     choose(s, Role::exact, "a gaussian likelihood is a function of a few sums; no row is read");
     run_from_sums(s);
     if (s.plan().audit) audit(s);
+    return;
+  }
+  if (s.modes().several()) {
+    choose(s, Role::full,
+           fmt::format("the posterior has {} modes, and exact explores one", s.modes().found.size()));
+    run_full(s);
     return;
   }
   if (const std::optional<CurvedRows> curved = model.curved()) {

@@ -72,7 +72,8 @@ FullParts full_parts(const Sampler& s, const ProposalPlan& plan) {
     return parts;
   }
   Lines lines = apart_of(s);
-  if (!lines.empty() && plan.kind == ProposalPlan::Kind::mixed)
+  // Jumps between modes move all coefficients.
+  if (!lines.empty() && plan.kind == ProposalPlan::Kind::mixed && !s.modes().several())
     parts.proposal = ApartProposal(s.laplace(), s.mode().information, keep_apart(lines, glm->dim()));
   if (lines.empty() && glm->rows() <= few_rows) lines = awkward_lines(*glm, s.mode(), {.few_rows = few_rows});
   if (lines.empty()) return parts;
@@ -82,7 +83,7 @@ FullParts full_parts(const Sampler& s, const ProposalPlan& plan) {
 }
 
 void run_full(Sampler& s) {
-  s.note(proposal_words(s.plan().proposal));
+  s.note_proposal(s.plan().proposal);
   const FullParts parts = full_parts(s, s.plan().proposal);
   if (!parts.note.empty()) s.note(parts.note);
   const RepeatOptions repeat =

@@ -16,12 +16,14 @@ Sampler::Sampler(const AnyModel& model, const Plan& plan, const SampleWatcher& w
       watcher_(watcher),
       keeping_(std::move(keeping)),
       pool_(plan.threads),
-      map_(find_mode(model, pool_)),
+      modes_(find_modes(model, pool_)),
+      map_(modes_.found[0].mode),
       laplace_(map_.theta, map_.information),
       jacobian_(model.user_jacobian(params(map_.theta))),
       summed_(model.summed(map_)) {
   out_.method = plan.method;
-  out_.passes = map_.passes;
+  out_.passes = modes_.passes;
+  if (modes_.several()) out_.warnings.push_back(modes_warning(model, modes_));
   const Eigen::MatrixXd covariance = jacobian_ * laplace_.covariance() * jacobian_.transpose();
   for (Eigen::Index j = 0; j < covariance.rows(); ++j) out_.laplace_sd.push_back(std::sqrt(covariance(j, j)));
 }
@@ -34,8 +36,11 @@ void Sampler::before_sampling() {
   if (keeping_.before_sampling) keeping_.before_sampling();
 }
 
+// Chains start at the modes in turn.
 Eigen::VectorXd Sampler::start(std::size_t chain) const {
-  return plan_.start_at_mode ? laplace_.mode : overdispersed_start(model_, laplace_, plan_.chain.seed, chain);
+  const Mode& mode = modes_.found[chain % modes_.found.size()].mode;
+  if (plan_.start_at_mode) return mode.theta;
+  return overdispersed_start(model_, Laplace(mode.theta, mode.information), plan_.chain.seed, chain);
 }
 
 Samples Sampler::finish() {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "method/jumps.hpp"
 #include "method/proposals.hpp"
 #include "method/rules.hpp"
 #include "mlo/base/errors.hpp"
@@ -21,7 +22,7 @@ namespace mlo {
 
 class Sampler {
  public:
-  // Finds the mode.
+  // Finds the mode, or the modes.
   Sampler(const AnyModel& model, const Plan& plan, const SampleWatcher& watcher, Keeping keeping);
 
   [[nodiscard]] const AnyModel& model() const noexcept { return model_; }
@@ -29,6 +30,8 @@ class Sampler {
   [[nodiscard]] const SampleWatcher& watcher() const noexcept { return watcher_; }
   [[nodiscard]] ThreadPool& pool() noexcept { return pool_; }
   [[nodiscard]] const Mode& mode() const noexcept { return map_; }
+  // All that were found; mode() is the highest.
+  [[nodiscard]] const Modes& modes() const noexcept { return modes_; }
   [[nodiscard]] const Laplace& laplace() const noexcept { return laplace_; }
   // Empty: the likelihood is not a function of a few sums.
   [[nodiscard]] const SummedLikelihood& summed() const noexcept { return summed_; }
@@ -36,12 +39,17 @@ class Sampler {
   [[nodiscard]] Samples& out() noexcept { return out_; }
 
   void note(std::string text);
+  // With jumps between the modes, if there are several.
   [[nodiscard]] AnyProposal make(const ProposalPlan& plan) const {
-    return make_proposal(plan, laplace_, jacobian_);
+    return with_jumps(make_proposal(plan, laplace_, jacobian_), modes_);
+  }
+  void note_proposal(const ProposalPlan& plan) {
+    note(proposal_words(plan));
+    if (modes_.several()) note(jump_words(modes_));
   }
   // The same, with a note.
   [[nodiscard]] AnyProposal proposal_of(const ProposalPlan& plan) {
-    note(proposal_words(plan));
+    note_proposal(plan);
     return make(plan);
   }
   // The steps of four chains, however many there are: a chain must not depend on the number of others.
@@ -89,6 +97,7 @@ class Sampler {
   const SampleWatcher& watcher_;
   Keeping keeping_;
   ThreadPool pool_;
+  Modes modes_;
   Mode map_;
   Laplace laplace_;
   Eigen::MatrixXd jacobian_;  // of the user's parameters at the mode

@@ -208,6 +208,7 @@ const FamilySpec student_family{
                               .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); },
                               .scale = true},
     .curved = true,
+    .log_concave = false,  // a row far from its predictor says little: its term is flat there
     .response_scale = robust_scale,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
       return std::make_unique<Student>(number(given, "freedom"), stated(given, "known-sigma"));

@@ -125,6 +125,8 @@ std::optional<NewtonStep> newton_step(const Derivatives& d) {
   for (const double ridge : {0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0}) {
     const Eigen::LLT<MatrixXd> chol(scaled + ridge * MatrixXd::Identity(scaled.rows(), scaled.cols()));
     if (chol.info() != Eigen::Success) continue;
+    // A ridge that happens to make the matrix singular gives a step beyond all bounds.
+    if (ridge > 1e-6 && chol.matrixLLT().diagonal().minCoeff() < 1e-3) continue;
     const VectorXd step = scale.asDiagonal() * chol.solve(gradient);
     if (step.allFinite()) return NewtonStep{step, ridge > 1e-6};
   }
@@ -200,6 +202,16 @@ Search newton(Objective& objective, VectorXd theta, std::optional<Derivatives> k
     if (!moved) return s;
   }
   return s;
+}
+
+// Where a search that has converged ends: after one more step.
+void settle(const Search& s, const Objective& objective, Mode& mode) {
+  mode.evaluated_at = s.theta;
+  mode.likelihood = objective.likelihood;
+  mode.theta = s.theta + s.step;
+  mode.value = s.derivatives.value + 0.5 * s.decrement * s.decrement;
+  mode.information = s.derivatives.information;
+  mode.decrement = s.decrement;
 }
 
 }  // namespace
@@ -288,12 +300,22 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
         s.iterations, s.decrement, s.step.size() > 0 ? columns_of(problem, s.step) : "no direction"));
   }
   refuse_separation(s);
-  mode.evaluated_at = s.theta;
-  mode.likelihood = all.likelihood;
-  mode.theta = s.theta + s.step;
-  mode.value = s.derivatives.value + 0.5 * s.decrement * s.decrement;
-  mode.information = s.derivatives.information;
-  mode.decrement = s.decrement;
+  settle(s, all, mode);
+  return mode;
+}
+
+std::optional<Mode> climb(const ModeProblem& problem, const Climb& from, const ModeOptions& options) {
+  Objective objective{problem, from.rows,
+                      static_cast<double>(problem.rows) / static_cast<double>(from.rows.size()), 0,
+                      Derivatives(0)};
+  const Search s = newton(objective, from.start, std::nullopt, options.tolerance, options.max_iterations,
+                          [](const Search&) {});
+  if (from.passes != nullptr) *from.passes += objective.passes;
+  if (!s.converged) return std::nullopt;
+  if (problem.degenerate && !problem.degenerate(params(s.theta), s.derivatives).empty()) return std::nullopt;
+  Mode mode;
+  mode.passes = objective.passes;
+  settle(s, objective, mode);
   return mode;
 }
 

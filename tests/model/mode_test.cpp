@@ -77,6 +77,21 @@ TEST(FindMode, FindsAGammaModelInAnyUnits) {
   }
 }
 
+// The median, where the search begins, lies between two clusters, where the log posterior curves upward.
+TEST(FindMode, LeavesTheMiddleOfTwoClusters) {
+  ThreadPool pool(1);
+  Table table = regression_table(60, 0, {}, 1, testing::draw_gaussian);
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    double& y = table.columns[0].numbers()[i];
+    y = i % 2 == 0 ? 4 + 0.5 * y : -table.columns[0].numbers()[i - 1];
+  }
+  const Glm model =
+      glm("student", std::move(table), "y ~ 1", Prior::normal(0, 10), {{"freedom", 1}, {"known-sigma", 1}});
+  const Mode mode = find_mode(model, pool);
+  EXPECT_NEAR(std::abs(mode.theta[0]), 4, 1);
+  EXPECT_LT(distance_to_mode(model, mode, ModeOf::posterior), 1e-5);
+}
+
 TEST(FindMode, GivesTheLeastSquaresSolutionForAGaussianResponse) {
   const Table table = regression_table(500, 2.0, {1.0, -3.0}, 9, testing::draw_gaussian);
   Eigen::MatrixXd x(500, 3);

@@ -26,6 +26,7 @@ enum class Purpose : std::uint64_t {
   blocks = 8,
   audit = 9,
   slices = 10,
+  modes = 11,
 };
 
 struct StreamId {

@@ -159,6 +159,9 @@ struct FamilySpec {
   std::optional<SecondParameter> second = {};
   bool sums = false;    // whether the log-likelihood of all rows is a function of a few sums
   bool curved = false;  // whether terms are curves with bounds, if no second parameter is estimated
+  // Whether the log-likelihood is concave in the coefficients, for any second parameter. If not, the
+  // posterior may have several modes, and they are looked for (modes.hpp).
+  bool log_concave = true;
   std::string_view only_mean = {};                           // the name of the intercept if it is alone
   ResponseScale (*response_scale)(const Design&) = nullptr;  // null: 0 and 1
   std::unique_ptr<Family> (*make)(const FamilyNumbers&) = nullptr;  // null: make_model is used instead

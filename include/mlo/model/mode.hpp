@@ -60,6 +60,16 @@ struct ModeProblem {
 // Throws ModelError, naming the columns: rank deficiency, separation, no convergence.
 [[nodiscard]] Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mode* warm_start);
 
+// A search from a stated point, over some rows that stand for all of them.
+struct Climb {
+  Eigen::VectorXd start;
+  Rows rows;
+  double* passes = nullptr;  // the passes of the search are added to it, also where it fails
+};
+// Empty: Newton's method does not converge from there. Nothing else is checked.
+[[nodiscard]] std::optional<Mode> climb(const ModeProblem& problem, const Climb& from,
+                                        const ModeOptions& options = {});
+
 // One row from each of `count` equal strata, in file order: reproducible, and fair for files sorted by
 // anything. All rows, if count is their number.
 [[nodiscard]] std::vector<RowId> stratified_subset(std::size_t rows, std::size_t count);
