@@ -39,8 +39,9 @@ TEST(GammaProposal, TheRatioIsThatOfTheTwoDensities) {
       double expected = 0;
       for (std::size_t j = 0; j < 2; ++j)
         expected += log_density(from[j], k, to[j]) - log_density(to[j], k, from[j]);
-      // The densities' terms are of the size k log k: that is what their difference is rounded by.
-      EXPECT_NEAR(ratio, expected, 1e-14 * k * std::log(10 + k)) << variation;
+      // Rounding: some ten terms, each of the size k log k or that of the result, times 1e-16 and a margin
+      // of 10.
+      EXPECT_NEAR(ratio, expected, 1e-14 * (k * std::log(10 + k) + std::abs(expected))) << variation;
     }
   }
 }
