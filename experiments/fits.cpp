@@ -54,6 +54,16 @@ FitOptions precision_fit() {
   return fit;
 }
 
+FitOptions precision_walk(const std::string& method, std::int64_t subsample_size, const Settings& settings) {
+  FitOptions fit =
+      walk_fit(precision_fit(), method, subsample_size, settings.proposal_scale_precision, settings);
+  if (settings.proposal_precision == "gamma") {
+    fit.proposal = "gamma";
+    fit.proposal_shape.reset();
+  }
+  return fit;
+}
+
 SimulateOptions precision_data() {
   return {.family = "gaussian-precision", .rows = 1000, .coefficients = {1}};
 }

@@ -29,6 +29,9 @@ struct Iterations {
 inline constexpr Iterations gaussian_iterations{.all = 3000, .burn_in = 1000, .thin = 1};
 [[nodiscard]] Iterations logistic_iterations(const Settings& settings);
 [[nodiscard]] FitOptions precision_fit();
+// The same, by the step that the settings have for a precision.
+[[nodiscard]] FitOptions precision_walk(const std::string& method, std::int64_t subsample_size,
+                                        const Settings& settings);
 [[nodiscard]] SimulateOptions precision_data();
 [[nodiscard]] SimulateOptions logistic_data(std::int64_t rows);
 [[nodiscard]] FitOptions logistic_fit(const Settings& settings);

@@ -33,9 +33,7 @@ Experiment precision_experiment(const Settings& settings) {
   Experiment experiment{"table3", precision_data(), {"tau"}, {1}, {}};
   for (const std::string method : {"mlo", "uniform"})
     for (const Line& line : paper)
-      experiment.cells.push_back(
-          {cell_name(method, line.r),
-           walk_fit(precision_fit(), method, line.r, settings.proposal_scale_precision, settings)});
+      experiment.cells.push_back({cell_name(method, line.r), precision_walk(method, line.r, settings)});
   experiment.cells.push_back({"exact", exact_fit(precision_fit())});
   return experiment;
 }

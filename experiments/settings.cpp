@@ -29,6 +29,14 @@ void check(const Settings& s) {
   };
   probability("delta", s.delta);
   probability("delta-covertype", s.delta_covertype);
+  if (s.proposal_precision != "gamma" && s.proposal_precision != "random-walk")
+    throw UsageError(fmt::format("`proposal-precision` must be one of gamma, random-walk (got \"{}\")",
+                                 s.proposal_precision));
+  if (s.proposal_precision == "gamma" && s.proposal_scale_precision > 1)
+    throw UsageError(fmt::format(
+        "`proposal-scale-precision` must be at most 1 with `proposal-precision gamma`, where it is the step's "
+        "standard deviation as a share of tau (got {})",
+        s.proposal_scale_precision));
   if (s.start != "mode" && s.start != "laplace")
     throw UsageError(fmt::format("`start` must be one of laplace, mode (got \"{}\")", s.start));
 }

@@ -21,13 +21,14 @@ struct Settings {
 
   // What the paper does not state. The defaults are those that come closest to its numbers;
   // docs/reproduction.md shows what other values give.
-  double proposal_scale_mean = 0.1;        // Table 1: sd of the random walk of mu
-  double proposal_scale_precision = 0.05;  // Tables 2, 3, Figure 1: of tau
-  double proposal_scale_logistic = 1;      // Table 4, Figure 2: of each coefficient; N(theta, 1) is stated
-  double proposal_scale_covertype = 2;     // Table 5: times the Laplace fit's covariance factor
-  double delta = 0.05;                     // Table 4
-  double delta_covertype = 0.1;            // Table 5: reads 14,000 rows per step on average, as stated
-  std::string start = "mode";              // or "laplace"
+  double proposal_scale_mean = 0.1;          // Table 1: sd of the random walk of mu
+  std::string proposal_precision = "gamma";  // Tables 2, 3, Figure 1: or "random-walk"
+  double proposal_scale_precision = 0.05;    // the step's sd as a share of tau; of random-walk its sd
+  double proposal_scale_logistic = 1;        // Table 4, Figure 2: of each coefficient; N(theta, 1) is stated
+  double proposal_scale_covertype = 2;       // Table 5: times the Laplace fit's covariance factor
+  double delta = 0.05;                       // Table 4
+  double delta_covertype = 0.1;              // Table 5: reads 14,000 rows per step on average, as stated
+  std::string start = "mode";                // or "laplace"
 
   [[nodiscard]] std::size_t replications() const {
     return static_cast<std::size_t>(reps.value_or(quick ? 10 : 100));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <functional>
 
 #include "experiments/fits.hpp"
 #include "experiments/reproduce.hpp"
@@ -20,10 +21,10 @@ struct Column {
 struct WeightsTable {
   std::string name, title, parameter;
   SimulateOptions data;
-  FitOptions fit;
-  double proposal_scale = 0;
-  std::vector<Column> columns;          // the MLE first, the true value second
-  std::vector<std::string> far_points;  // where the paper's weights do worst
+  FitOptions exact;
+  std::function<FitOptions(std::int64_t r)> fit;  // mlo with r rows
+  std::vector<Column> columns;                    // the MLE first, the true value second
+  std::vector<std::string> far_points;            // where the paper's weights do worst
 };
 
 std::string cell_name(const Column& column, std::int64_t r) {
@@ -35,11 +36,11 @@ Result run(const WeightsTable& table, const Settings& settings, const Watcher& w
   Experiment experiment{table.name, table.data, {table.parameter}, {truth}, {}};
   for (const Column& column : table.columns)
     for (const std::int64_t r : sizes) {
-      FitOptions fit = walk_fit(table.fit, "mlo", r, table.proposal_scale, settings);
+      FitOptions fit = table.fit(r);
       fit.weights_at = column.at;
       experiment.cells.push_back({cell_name(column, r), fit});
     }
-  experiment.cells.push_back({"exact", exact_fit(table.fit)});
+  experiment.cells.push_back({"exact", table.exact});
   const Replications found = replicate(experiment, settings, watcher);
   const auto losses = [&](const std::string& cell) { return squared_errors(found.estimates(cell), truth); };
 
@@ -74,24 +75,26 @@ Result run(const WeightsTable& table, const Settings& settings, const Watcher& w
 }  // namespace
 
 Result table1(const Settings& settings, const Watcher& watcher) {
-  FitOptions fit = base_fit("gaussian-mean", "y ~ 1", "normal(0, 3)", gaussian_iterations);
-  fit.numbers["known-sigma"] = 1;
-  return run({.name = "table1",
-              .title = "the weights' point, mean of a Gaussian",
-              .parameter = "mu",
-              .data = {.family = "gaussian-mean", .rows = 1000, .coefficients = {1}},
-              .fit = fit,
-              .proposal_scale = settings.proposal_scale_mean,
-              .columns = {{"mle", {1.53, 1.46, 1.23}},
-                          {"1", {1.51, 1.34, 1.25}},
-                          {"-10", {1.96, 1.41, 1.33}},
-                          {"-5", {3.22, 2.06, 1.33}},
-                          {"-2", {10.1, 3.86, 1.78}},
-                          {"2", {3.06, 1.76, 1.31}},
-                          {"5", {6.43, 2.61, 1.46}},
-                          {"10", {2.14, 1.56, 1.36}}},
-              .far_points = {"-2", "5"}},
-             settings, watcher);
+  FitOptions base = base_fit("gaussian-mean", "y ~ 1", "normal(0, 3)", gaussian_iterations);
+  base.numbers["known-sigma"] = 1;
+  return run(
+      {.name = "table1",
+       .title = "the weights' point, mean of a Gaussian",
+       .parameter = "mu",
+       .data = {.family = "gaussian-mean", .rows = 1000, .coefficients = {1}},
+       .exact = exact_fit(base),
+       .fit =
+           [&](std::int64_t r) { return walk_fit(base, "mlo", r, settings.proposal_scale_mean, settings); },
+       .columns = {{"mle", {1.53, 1.46, 1.23}},
+                   {"1", {1.51, 1.34, 1.25}},
+                   {"-10", {1.96, 1.41, 1.33}},
+                   {"-5", {3.22, 2.06, 1.33}},
+                   {"-2", {10.1, 3.86, 1.78}},
+                   {"2", {3.06, 1.76, 1.31}},
+                   {"5", {6.43, 2.61, 1.46}},
+                   {"10", {2.14, 1.56, 1.36}}},
+       .far_points = {"-2", "5"}},
+      settings, watcher);
 }
 
 Result table2(const Settings& settings, const Watcher& watcher) {
@@ -99,8 +102,8 @@ Result table2(const Settings& settings, const Watcher& watcher) {
               .title = "the weights' point, precision of a Gaussian",
               .parameter = "tau",
               .data = precision_data(),
-              .fit = precision_fit(),
-              .proposal_scale = settings.proposal_scale_precision,
+              .exact = exact_fit(precision_fit()),
+              .fit = [&](std::int64_t r) { return precision_walk("mlo", r, settings); },
               .columns = {{"mle", {2.16, 2.16, 1.93}},
                           {"1", {2.40, 2.02, 1.97}},
                           {"0.1", {5.19, 3.18, 2.23}},

@@ -100,8 +100,10 @@ void add_reproduce(CLI::App& app) {
     c->add_option(name, value, help)->capture_default_str()->group("What the paper does not state");
   };
   unstated("--proposal-scale-mean", s.proposal_scale_mean, "Table 1: sd of the random walk of mu");
+  unstated("--proposal-precision", s.proposal_precision,
+           "Tables 2 and 3, Figure 1: gamma (a step proportional to tau) or random-walk");
   unstated("--proposal-scale-precision", s.proposal_scale_precision,
-           "Tables 2 and 3, Figure 1: sd of the random walk of tau");
+           "Tables 2 and 3, Figure 1: the step's sd as a share of tau; with random-walk its sd");
   unstated("--proposal-scale-logistic", s.proposal_scale_logistic,
            "Table 4, Figure 2: sd of the random walk (the paper states 1)");
   unstated("--proposal-scale-covertype", s.proposal_scale_covertype,

@@ -229,7 +229,9 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   const Formula formula = parse_formula(options.formula, reader.header());
   const std::vector<std::string> wanted = formula.columns();
   Loaded loaded = load(options, formula, reader.read(wanted, show));
-  const Plan plan = resolve(options, {.rows = loaded.model->rows(), .dim = loaded.model->dim()});
+  const Plan plan = resolve(options, {.rows = loaded.model->rows(),
+                                      .dim = loaded.model->dim(),
+                                      .all_positive = loaded.model->all_positive()});
   const double read_seconds = timer.seconds();
 
   Keeping keeping;

@@ -7,7 +7,6 @@
 namespace mlo {
 namespace {
 
-constexpr double freedom = 6;  // of Student's t
 constexpr double near_laplace_acceptance = 0.9;
 constexpr double enough_trials = 30;
 
@@ -66,12 +65,12 @@ double MixedProposal::propose_student(Stream& stream, std::span<double> out, Par
   const auto lower = factor_.triangularView<Eigen::Lower>();
   white_ = vector(theta) - mean_;
   lower.solveInPlace(white_);
-  noise_ *= std::sqrt(freedom / (2 * gamma(stream, freedom / 2)));
+  noise_ *= std::sqrt(student_freedom / (2 * gamma(stream, student_freedom / 2)));
   const double before = white_.squaredNorm(), after = noise_.squaredNorm();
   writable(out) = mean_;
   writable(out).noalias() += lower * noise_;
   const double p = static_cast<double>(out.size());
-  return 0.5 * (freedom + p) * (std::log1p(after / freedom) - std::log1p(before / freedom));
+  return 0.5 * (student_freedom + p) * (std::log1p(after / student_freedom) - std::log1p(before / student_freedom));
 }
 
 void MixedProposal::adapt(Params theta) {

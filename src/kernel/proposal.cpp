@@ -68,6 +68,20 @@ double RandomWalkProposal::propose(Stream& stream, Params theta, std::span<doubl
   return 0;
 }
 
+double GammaProposal::propose(Stream& stream, Params theta, std::span<double> out) {
+  // With k the shape and u = log(theta' / theta), log q(theta'|theta) is k log(k / theta) + (k - 1) log
+  // theta'
+  // - k theta' / theta up to a constant, and the log ratio is u + 2k (sinh u - u).
+  double log_q = 0;
+  for (std::size_t j = 0; j < theta.size(); ++j) {
+    const double factor = gamma(stream, shape_) / shape_;
+    const double u = std::log(factor);
+    out[j] = theta[j] * factor;
+    log_q += u + 2 * shape_ * (std::sinh(u) - u);
+  }
+  return log_q;
+}
+
 RunningMoments::RunningMoments(Eigen::Index dim)
     : mean(VectorXd::Zero(dim)), scatter(MatrixXd::Zero(dim, dim)) {}
 

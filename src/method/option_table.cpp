@@ -257,16 +257,19 @@ std::vector<Option> method_options() {
        .of_method = true},
       {.name = "proposal",
        .field = &FitOptions::proposal,
-       .help = "Proposal: laplace, random-walk, adaptive. Default: random-walk for methods that read some "
-               "rows without control variates, else laplace",
-       .rule = one_of({"laplace", "random-walk", "adaptive"}),
+       .help =
+           "Proposal: laplace, random-walk, adaptive; where all parameters are positive, as with "
+           "gaussian-precision, also gamma (a step proportional to the parameter; not for auto and exact). "
+           "Default: random-walk for methods that read some rows without control variates, else laplace",
+       .rule = one_of({"laplace", "random-walk", "adaptive", "gamma"}),
        .used_by = has_proposal,
        .of_method = true},
       {.name = "proposal-scale",
        .field = &FitOptions::proposal_scale,
        .help =
-           "Step of the proposal. laplace: in (0,1], default 1 (exact: tuned in warm-up; full: a mixture); "
-           "others: times the shape, default 2.38/sqrt(p)",
+           "Step of the proposal. laplace: in (0,1], default 1 (exact: tuned in warm-up; full: a mixture); gamma: the "
+           "step's sd as a share of the parameter, in (0,1], no default; others: times the shape, default "
+           "2.38/sqrt(p)",
        .rule = positive,
        .used_by = has_proposal,
        .of_method = true},

@@ -35,10 +35,11 @@ constexpr std::array<Word<RowWeights>, 4> weights_words{{{"uniform", RowWeights:
                                                          {"remainder", RowWeights::remainder}}};
 constexpr std::array<Word<EstimatorKind>, 2> estimator_words{
     {{"plain", EstimatorKind::plain}, {"control-variates", EstimatorKind::control_variates}}};
-constexpr std::array<Word<ProposalPlan::Kind>, 3> proposal_kinds{
+constexpr std::array<Word<ProposalPlan::Kind>, 4> proposal_kinds{
     {{"laplace", ProposalPlan::Kind::laplace},
      {"random-walk", ProposalPlan::Kind::random_walk},
-     {"adaptive", ProposalPlan::Kind::adaptive}}};
+     {"adaptive", ProposalPlan::Kind::adaptive},
+     {"gamma", ProposalPlan::Kind::gamma}}};
 
 // The value of a word that has been checked.
 template <class T, std::size_t n>
@@ -121,11 +122,26 @@ void check_proposal(const MethodOptions& o, const MethodSpec& method,
                     const std::optional<Composition>& parts) {
   const bool exact = method.role == Role::exact || method.role == Role::automatic;
   const ProposalPlan::Kind kind = proposal_kind(o, parts);
-  if (exact && kind == ProposalPlan::Kind::adaptive)
+  if (exact && (kind == ProposalPlan::Kind::adaptive || kind == ProposalPlan::Kind::gamma))
     throw UsageError(
-        fmt::format("`proposal adaptive` has no meaning with `method {}`, whose proposals have the "
+        fmt::format("`proposal {}` has no meaning with `method {}`, whose proposals have the "
                     "posterior's shape from the start; use laplace or random-walk, or `method full`",
-                    method.name));
+                    *o.proposal, method.name));
+  if (kind == ProposalPlan::Kind::gamma) {
+    if (o.proposal_shape)
+      throw UsageError(
+          "`proposal-shape` has no meaning with `proposal gamma`, whose step is proportional to the "
+          "parameter");
+    if (!o.proposal_scale)
+      throw UsageError(
+          "`proposal gamma` needs `proposal-scale`: the step's standard deviation as a share of the "
+          "parameter, at most 1");
+    if (*o.proposal_scale > 1)
+      throw UsageError(
+          fmt::format("`proposal-scale` must be at most 1 with `proposal gamma`, where it is the step's "
+                      "standard deviation as a share of the parameter (got {})",
+                      *o.proposal_scale));
+  }
   if (kind == ProposalPlan::Kind::laplace) {
     if (o.proposal_shape)
       throw UsageError(
@@ -211,6 +227,10 @@ ProposalPlan proposal_plan(const MethodOptions& o, const std::optional<Compositi
   if (out.kind == ProposalPlan::Kind::laplace) {
     if (all_rows && !o.proposal_scale) out.kind = ProposalPlan::Kind::mixed;
     out.scale = o.proposal_scale.value_or(1.0);
+    return out;
+  }
+  if (out.kind == ProposalPlan::Kind::gamma) {
+    out.scale = *o.proposal_scale;
     return out;
   }
   const double usual = 2.38 / std::sqrt(static_cast<double>(dim));
@@ -323,6 +343,10 @@ Plan resolve(const MethodOptions& options, const DataFacts& facts) {
   MethodOptions o = options;
   settle(o);
   const MethodSpec& method = named_method(o.method);
+  if (o.proposal == "gamma" && !facts.all_positive)
+    throw UsageError(
+        "`proposal gamma` needs a model whose parameters are all positive and are sampled as they are, such "
+        "as `family gaussian-precision`; use `proposal random-walk`");
   Plan plan;
   plan.method = &method;
   plan.chain = {.seed = *o.seed,

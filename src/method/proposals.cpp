@@ -28,6 +28,8 @@ AnyProposal make_proposal(const ProposalPlan& plan, const Laplace& laplace,
       return LaplaceProposal(laplace, {.step = plan.scale});
     case ProposalPlan::Kind::random_walk:
       return RandomWalkProposal(walk_factor(plan, laplace, user_jacobian));
+    case ProposalPlan::Kind::gamma:
+      return GammaProposal(plan.scale);
     case ProposalPlan::Kind::adaptive:
       break;
   }
@@ -40,6 +42,8 @@ std::string proposal_words(const ProposalPlan& plan) {
       return "proposal: laplace (draws from the Laplace fit, or from what warm-up learns; some random walks)";
     case ProposalPlan::Kind::laplace:
       return "proposal: laplace (pCN around the Laplace fit)";
+    case ProposalPlan::Kind::gamma:
+      return fmt::format("proposal: gamma, sd {:.3g} times the parameter", plan.scale);
     case ProposalPlan::Kind::random_walk:
     case ProposalPlan::Kind::adaptive:
       break;

@@ -57,8 +57,8 @@ Expanded expanded(Sampler& s, const CurvedRows& curved) {
 
 void run_with(Sampler& s, const Expanded& found) {
   const SharedExpansion& expansion = found.expansion;
-  s.note(fmt::format("control variates of order {}; {:.2g} rows per step expected", expansion->order,
-                     found.rows()));
+  s.note(fmt::format("control variates of order {}; {} rows per step expected", expansion->order,
+                     plain_number(found.rows(), 2)));
   const ExactPlan& plan = s.plan().exact;
   ExactOptions options;
   options.proposal.kind = plan.random_walk ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
@@ -131,7 +131,7 @@ void run_automatic(Sampler& s) {
     const double rows = found.rows();
     if (StepCost{model.dim(), rows, false}.nanoseconds() < pass.nanoseconds()) {
       choose(s, Role::exact,
-             fmt::format("the exact posterior from about {:.2g} rows per step (of {})", rows,
+             fmt::format("the exact posterior from about {} rows per step (of {})", plain_number(rows, 2),
                          grouped(model.rows())));
       run_with(s, found);
       if (s.plan().audit) audit(s);
@@ -139,8 +139,8 @@ void run_automatic(Sampler& s) {
       choose(
           s, Role::full,
           fmt::format(
-              "the bounds of exact would ask for {:.2g} rows per step (of {}): reading all takes no longer",
-              rows, grouped(model.rows())));
+              "the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
+              plain_number(rows, 2), grouped(model.rows())));
       run_full(s);
     }
     return;

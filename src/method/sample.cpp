@@ -61,7 +61,8 @@ Samples sample(const AnyModel& model, const Plan& plan, const SampleWatcher& wat
 }
 
 Samples sample(const AnyModel& model, const MethodOptions& options, const SampleWatcher& watcher) {
-  const Plan plan = resolve(options, {.rows = model.rows(), .dim = model.dim()});
+  const Plan plan =
+      resolve(options, {.rows = model.rows(), .dim = model.dim(), .all_positive = model.all_positive()});
   ThreadPool pool(plan.threads);
   const Eigen::VectorXd start = model.start();
   check_terms(model, pool, params(start), "the starting point");

@@ -212,6 +212,11 @@ bool Layout::quadratic_prior() const noexcept {
   });
 }
 
+bool Layout::all_positive() const noexcept {
+  return std::all_of(blocks_.begin(), blocks_.end(),
+                     [](const Block& block) { return block.kind == Kind::positive; });
+}
+
 // ---- the user's priors
 
 void Layout::set_all_coefficients(const std::string& text) {

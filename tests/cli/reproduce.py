@@ -106,6 +106,10 @@ class Reproduce(CommandTest):
                 (("table1", "--reps", "two"), 2, "must be a whole number"),
                 (("table1", "--delta", "1"), 2, "--delta must be between 0 and 1, exclusive (got 1)"),
                 (("table1", "--proposal-scale-mean", "0"), 2, "--proposal-scale-mean must be positive and finite (got 0)"),
+                (("table2", "--proposal-precision", "beta"), 2,
+                 '--proposal-precision must be one of gamma, random-walk (got "beta")'),
+                (("table2", "--proposal-scale-precision", "2"), 2,
+                 "--proposal-scale-precision must be at most 1 with --proposal-precision gamma"),
                 (("table1", "--start", "here"), 2, '--start must be one of laplace, mode (got "here")'),
                 (("table1", "--threads", "-1"), 2, "--threads must be between 0 and 1024 (got -1)"),
                 (("table5",), 3, "https://archive.ics.uci.edu/dataset/31/covertype"),
@@ -123,6 +127,15 @@ class Reproduce(CommandTest):
         self.assertEqual(result.code, 2)
         self.assertIn("out/table3.csv was made with other settings", result.stderr)
         self.assertIn("--proposal-scale 0.2", result.stderr)
+
+    def test_a_precision_moves_in_proportion_to_itself_or_as_a_normal_walk(self):
+        for options, words in (((), "--proposal gamma --proposal-scale 0.05 --start mode"),
+                               (("--proposal-precision", "random-walk"),
+                                "--proposal random-walk --proposal-scale 0.05 --proposal-shape identity")):
+            for name in ("table2", "table3"):
+                with self.subTest(name=name, options=options):
+                    result = self.good("reproduce", name, "--reps", "2", "--out", f"{name}-{len(options)}", *options)
+                    self.assertIn(words, result.stdout)
 
 
 if __name__ == "__main__":

@@ -172,6 +172,16 @@ TEST(Settings, AreNamedWithoutTheCommandsDashes) {
             "`threads` must be between 0 and 1024 (got 1025)");
   EXPECT_EQ(refused([](Settings& s) { s.proposal_scale_mean = 0; }),
             "`proposal-scale-mean` must be positive and finite (got 0)");
+  EXPECT_EQ(refused([](Settings& s) { s.proposal_precision = "beta"; }),
+            "`proposal-precision` must be one of gamma, random-walk (got \"beta\")");
+  EXPECT_EQ(refused([](Settings& s) { s.proposal_scale_precision = 2; }),
+            "`proposal-scale-precision` must be at most 1 with `proposal-precision gamma`, where it is the "
+            "step's standard deviation as a share of tau (got 2)");
+  EXPECT_EQ(refused([](Settings& s) {
+              s.proposal_precision = "random-walk";
+              s.proposal_scale_precision = 2;
+            }),
+            "not refused");
   EXPECT_EQ(refused([](Settings& s) { s.delta_covertype = 1; }),
             "`delta-covertype` must be between 0 and 1, exclusive (got 1)");
   EXPECT_EQ(refused([](Settings& s) { s.start = "here"; }),

@@ -353,6 +353,36 @@ TEST(Plan, ProposalsThatDoNotSuitTheMethodAreRefused) {
   EXPECT_EQ(refusal("mlo:proposal-scale=2"), "");
 }
 
+TEST(Plan, GammaIsForParametersThatArePositive) {
+  const auto positive = [](const std::string& text) {
+    return resolve(options(text), {.rows = 50, .dim = 1, .all_positive = true});
+  };
+  for (const std::string method : {"full", "block"}) {
+    EXPECT_EQ(positive(method + ":proposal=gamma:proposal-scale=0.05").proposal.kind, Kind::gamma) << method;
+    EXPECT_EQ(positive(method + ":proposal=gamma:proposal-scale=0.05").proposal.scale, 0.05) << method;
+  }
+  for (const std::string method : {"uniform", "mlo", "mlo-adaptive", "difference", "barker"})
+    EXPECT_EQ(positive(method + ":proposal=gamma:proposal-scale=1").subsample.proposal.kind, Kind::gamma)
+        << method;
+  EXPECT_EQ(refusal("mlo:proposal=gamma:proposal-scale=0.05"),
+            "`proposal gamma` needs a model whose parameters are all positive and are sampled as they are, "
+            "such as `family gaussian-precision`; use `proposal random-walk`");
+  EXPECT_EQ(refusal("mlo:proposal=gamma"),
+            "`proposal gamma` needs `proposal-scale`: the step's standard deviation as a share of the "
+            "parameter, at most 1");
+  EXPECT_EQ(refusal("mlo:proposal=gamma:proposal-scale=1.5"),
+            "`proposal-scale` must be at most 1 with `proposal gamma`, where it is the step's standard "
+            "deviation as a share of the parameter (got 1.5)");
+  EXPECT_EQ(refusal("mlo:proposal=gamma:proposal-scale=0.05:proposal-shape=identity"),
+            "`proposal-shape` has no meaning with `proposal gamma`, whose step is proportional to the "
+            "parameter");
+  for (const std::string method : {"exact", "auto"})
+    EXPECT_EQ(refusal(method + ":proposal=gamma:proposal-scale=0.05"),
+              "`proposal gamma` has no meaning with `method " + method +
+                  "`, whose proposals have the posterior's shape from the start; use laplace or random-walk, "
+                  "or `method full`");
+}
+
 TEST(Plan, AnUnknownMethodComesWithTheKnownOnes) {
   EXPECT_EQ(refusal("fill"),
             "`method` must be one of auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, "

@@ -79,6 +79,19 @@ class RandomWalkProposal : public FixedProposal {
 };
 static_assert(Proposal<RandomWalkProposal>);
 
+// theta'_j ~ Gamma with mean theta_j and the given coefficient of variation: a step proportional to the
+// parameter, for parameters that are positive.
+class GammaProposal : public FixedProposal {
+ public:
+  explicit GammaProposal(double variation) : shape_(1 / (variation * variation)) {}
+
+  double propose(Stream& stream, Params theta, std::span<double> out);
+
+ private:
+  double shape_;
+};
+static_assert(Proposal<GammaProposal>);
+
 // Mean and scatter of a chain's past.
 struct RunningMoments {
   double count = 0;

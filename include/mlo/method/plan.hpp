@@ -18,7 +18,8 @@ inline constexpr std::int64_t usual_shards = 8;
 // What the plan has to know about the data and the model.
 struct DataFacts {
   std::size_t rows = 0;
-  std::size_t dim = 0;  // parameters
+  std::size_t dim = 0;        // parameters
+  bool all_positive = false;  // every parameter is, and its own working coordinate
 };
 
 struct ProposalPlan {
@@ -27,10 +28,12 @@ struct ProposalPlan {
     laplace,  // pCN around the Laplace fit
     random_walk,
     adaptive,
+    gamma,  // a step proportional to the parameter
   };
   enum class Shape : std::uint8_t { laplace, identity };
   Kind kind = Kind::mixed;
-  double scale = 1;         // for laplace the step b; for walks the factor of the shape
+  double scale = 1;         // for laplace the step b; for walks the factor of the shape; for gamma the
+                            // coefficient of variation
   double learnt_scale = 1;  // for adaptive, once it has learnt a shape
   Shape shape = Shape::laplace;
 };

@@ -54,6 +54,9 @@ class AnyModel {
   virtual void to_working(Params user, std::span<double> out) const = 0;
   [[nodiscard]] virtual Eigen::MatrixXd user_jacobian(Params theta) const = 0;
 
+  // Whether every parameter is positive and its own working coordinate.
+  [[nodiscard]] virtual bool all_positive() const = 0;
+
   // What only some models can do. A method asks first, and calls these only if the answer is yes.
   [[nodiscard]] virtual bool has_gradients() const = 0;
   virtual void gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const = 0;
@@ -150,6 +153,11 @@ class ModelOf final : public AnyModel {
   void to_working(Params user, std::span<double> out) const override { model_->to_working(user, out); }
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const override {
     return model_->user_jacobian(theta);
+  }
+
+  [[nodiscard]] bool all_positive() const override {
+    if constexpr (requires { model_->all_positive(); }) return model_->all_positive();
+    return false;
   }
 
   [[nodiscard]] bool has_gradients() const override { return Differentiable<M>; }

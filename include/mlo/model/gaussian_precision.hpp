@@ -25,6 +25,7 @@ class GaussianPrecision {
   [[nodiscard]] std::size_t rows() const noexcept { return half_squares_.size(); }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
+  [[nodiscard]] bool all_positive() const noexcept { return layout_.all_positive(); }
 
   [[nodiscard]] double log_prior(Params theta) const noexcept { return layout_.log_prior(theta); }
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;

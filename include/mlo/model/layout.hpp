@@ -72,6 +72,9 @@ class Layout {
   // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of coefficients.
   [[nodiscard]] bool quadratic_prior() const noexcept;
 
+  // Whether every parameter is positive and its own working coordinate.
+  [[nodiscard]] bool all_positive() const noexcept;
+
   // Replaces the priors that the options name. Throws UsageError: an unknown parameter, a prior that does not
   // suit it, text that is not a prior.
   void set_priors(const PriorOptions& options);
