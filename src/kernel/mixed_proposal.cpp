@@ -70,7 +70,8 @@ double MixedProposal::propose_student(Stream& stream, std::span<double> out, Par
   writable(out) = mean_;
   writable(out).noalias() += lower * noise_;
   const double p = static_cast<double>(out.size());
-  return 0.5 * (student_freedom + p) * (std::log1p(after / student_freedom) - std::log1p(before / student_freedom));
+  return 0.5 * (student_freedom + p) *
+         (std::log1p(after / student_freedom) - std::log1p(before / student_freedom));
 }
 
 void MixedProposal::adapt(Params theta) {

@@ -136,11 +136,10 @@ void run_automatic(Sampler& s) {
       run_with(s, found);
       if (s.plan().audit) audit(s);
     } else {
-      choose(
-          s, Role::full,
-          fmt::format(
-              "the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
-              plain_number(rows, 2), grouped(model.rows())));
+      choose(s, Role::full,
+             fmt::format(
+                 "the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
+                 plain_number(rows, 2), grouped(model.rows())));
       run_full(s);
     }
     return;

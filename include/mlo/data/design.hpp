@@ -59,8 +59,8 @@ struct DesignOptions {
 // Takes the table by value and frees its columns as soon as the rows are made. An interaction is scaled as
 // one column: the product of its unscaled factors. Throws DataError (a text column, missing cells with
 // Missing::error, all rows missing, a term that is not finite, with its place, more than 2^32 - 1 rows),
-// ModelError (a constant column as well as an intercept, a column of zeros, two equal columns where there are more
-// rows than columns).
+// ModelError (a constant column as well as an intercept, a column of zeros, two equal columns where there are
+// more rows than columns).
 [[nodiscard]] Design build_design(const Formula& formula, Table table, const DesignOptions& options);
 
 }  // namespace mlo

@@ -24,6 +24,9 @@ concept Proposal = requires(P& p, const P& fixed, Stream& stream, Params theta, 
   { p.load(loaded) } -> std::same_as<void>;
 };
 
+// Degrees of freedom of the Student laws that are proposed where normal tails may be too light.
+inline constexpr double student_freedom = 6;
+
 // These members for a proposal that learns nothing.
 struct FixedProposal {
   void adapt(Params /*theta*/) noexcept {}
