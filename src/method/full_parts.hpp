@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// What full moves with, beside exact's awkward lines: its proposal, and slices where the posterior is far
-// from its Laplace fit.
+// How full moves: its proposal, and slices along lines where the posterior is far from its Laplace fit. exact
+// keeps the same lines apart.
 #pragma once
 
 #include <optional>
