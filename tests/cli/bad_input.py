@@ -230,9 +230,16 @@ class Columns(BadInputTest):
         self.assertNotIn('column "sigma"', result.stderr)
         self.assertIn('"x1"', result.stderr)
 
-    def test_fewer_rows_than_coefficients_are_refused(self):
+    def test_fewer_rows_than_coefficients_need_proper_priors(self):
         self.write("few.csv", "y,x1,x2\n1,2,3\n0,4,1\n")
-        self.refused(MODEL, "few.csv: only 2 rows for 3 coefficients", "few.csv", "y ~ x1 + x2")
+        self.good("fit", "few.csv", "y ~ x1 + x2", *SHORT)
+        self.refused(MODEL, "only 2 rows for 3 coefficients: the data cannot tell them apart, and not all of them have a "
+                            "proper prior (a maximum-likelihood fit has none); give them priors "
+                            '(--prior "normal(0, 2.5)") and use --method full or --weights-at map',
+                     "few.csv", "y ~ x1 + x2", "--prior", "flat")
+        self.refused(MODEL, '2 rows for 3 coefficients: the columns can predict the response "y" exactly, and the '
+                            "posterior of sigma has no mode; state it (--family gaussian-mean or --family student, with "
+                            "--known-sigma)", "few.csv", "y ~ x1 + x2", "--family", "gaussian")
 
 
 class Separation(BadInputTest):
@@ -332,7 +339,7 @@ class Options(BadInputTest):
         result = self.good("fit", "named.csv", "y ~ `order 2` + `summary score`", *SHORT)
         text = " ".join(result.stdout.split())
         self.assertRegex(text, r"; `order 2` ~ normal\([^)]*\); `summary score` ~ normal")
-        self.assertRegex(text, r'WARNING: R-hat is \S+ for "`order 2`": .* more --warmup and --draws')
+        self.assertRegex(text, r'WARNING: R-hat is \S+ for "`(order 2|summary score)`": .* more --warmup and --draws')
         self.assertNotIn("--order", text)
 
     def test_subsampling_options_have_no_meaning_for_full(self):
@@ -523,7 +530,7 @@ class Options(BadInputTest):
                              "negative-binomial, gamma"),
                 ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, confidence, "
                              "barker, penalty, block, consensus, weierstrass"), ("--scale", "none, sd, standard"),
-                ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive"),
+                ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive, gamma"),
                 ("--start", "laplace, mode")):
             self.refused_options(f'{option} must be one of {words} (got "foo")', option, "foo")
         self.refused_options('--weights must be one of uniform, mlo, score, remainder (got "foo")',
