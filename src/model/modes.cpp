@@ -163,7 +163,7 @@ std::vector<Mode> search(const Glm& model, ThreadPool& pool, const Mode& first, 
   add_elemental_fits(rows, first.theta, stream, starts);
   // A search costs p^2 per row, as a pass does, and there are fewer rows: this keeps all of them within a few
   // passes over tall data, also where there are many columns.
-  starts.resize(std::min(starts.size(), std::max<std::size_t>(2000 / model.columns(), 6)));
+  starts.resize(std::min(starts.size(), std::max<std::size_t>(1000 / model.columns(), 6)));
 
   const Rows some(rows.ids);
   // The first mode on these rows, to tell the others from.
@@ -269,8 +269,8 @@ std::string modes_words(const AnyModel& model, const Modes& modes) {
 std::string modes_warning(const AnyModel& model, const Modes& modes) {
   if (!modes.several()) return {};
   return modes_words(model, modes) +
-         ". Draws may seldom move between them, and a mean with an sd says little of such a posterior: look at the "
-         "draws. Trust their shares only if R-hat is fine; more `chains` and more `warmup` help. There may be "
+         ". Draws may seldom move between them: trust them only if R-hat is fine, and look at them, because a "
+         "mean and an sd may say little here. More `chains` and more `warmup` help. There may be "
          "modes that were not found.";
 }
 
