@@ -269,7 +269,9 @@ std::string modes_words(const AnyModel& model, const Modes& modes) {
 std::string modes_warning(const AnyModel& model, const Modes& modes) {
   if (!modes.several()) return {};
   return modes_words(model, modes) +
-         ". Draws may seldom move between them: trust them only if R-hat is fine, and look at them, because a mean and an sd may say little here. More `chains` and more `warmup` help. There may be modes that were not found.";
+         ". Draws may seldom move between them: trust them only if R-hat is fine, and look at them, because a "
+         "mean and an sd may say little here. More `chains` and more `warmup` help. There may be "
+         "modes that were not found.";
 }
 
 }  // namespace mlo
