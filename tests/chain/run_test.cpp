@@ -11,6 +11,7 @@
 #include "mlo/base/files.hpp"
 #include "mlo/kernel/decision.hpp"
 #include "mlo/kernel/full.hpp"
+#include "mlo/kernel/repeated.hpp"
 #include "mlo/kernel/subsampled.hpp"
 #include "mlo/model/glm.hpp"
 #include "support/designs.hpp"
@@ -149,6 +150,88 @@ TEST_F(Chains, ReturnWhatTheirKernelPromises) {
       EXPECT_EQ(run(), promise);  // continued, with nothing left to do
       EXPECT_EQ(records[1].size(), 5U);
     }
+}
+
+// A kernel whose steps `bad_from` to `bad_to` - 1 have two violated bounds each.
+struct Violating {
+  std::uint64_t bad_from, bad_to;
+  [[nodiscard]] static Promise promise() { return Promise::exact; }
+  StepInfo step(ChainState& /*state*/, const StepId& id) const {
+    StepInfo info;
+    if (id.iteration >= bad_from && id.iteration < bad_to) info.bound_violations = 2;
+    return info;
+  }
+  void freeze() {}
+  void save(std::vector<double>& /*out*/) const {}
+  void load(std::span<const double> /*in*/) {}
+};
+
+// What the kernel learnt in warm-up may rest on a step that a wrong bound has decided.
+TEST_F(Chains, CountViolationsOfWarmUpToo) {
+  const auto violations = [&](Violating kernel) {
+    RunControl control(1);
+    std::vector<ChainRecord> records;
+    run_chains(
+        model_, 1, {.seed = 1, .chains = 1, .warmup = 20, .draws = 30}, records, control, {},
+        [&](ThreadPool&) { return kernel; }, [&](std::size_t) { return mode_.theta; });
+    EXPECT_EQ(records[0].account.steps, 30U);
+    return records[0].account.bound_violations;
+  };
+  EXPECT_EQ(violations({0, 0}), 0U);
+  EXPECT_EQ(violations({5, 8}), 6U);    // in warm-up only
+  EXPECT_EQ(violations({19, 20}), 2U);  // its last step
+  EXPECT_EQ(violations({18, 22}), 8U);
+  EXPECT_EQ(violations({40, 50}), 20U);
+}
+
+// Accepts every third step, has no finite density in every fifth, and audits every second one.
+struct Eventful {
+  [[nodiscard]] static Promise promise() { return Promise::exact; }
+  StepInfo step(ChainState& /*state*/, const StepId& id) const {
+    const std::uint64_t k = id.iteration;
+    return {.accepted = k % 3 == 0,
+            .finite = k % 5 != 0,
+            .rows_read = k,
+            .audited = k % 2 == 0,
+            .audit_error = k % 2 == 0 ? static_cast<double>(k) : 0};
+  }
+  void freeze() {}
+  void save(std::vector<double>& /*out*/) const {}
+  void load(std::span<const double> /*in*/) {}
+};
+
+TEST_F(Chains, CountTheStepsOfARepeatedKernelOneByOne) {
+  for (const std::uint64_t repeats : {1U, 4U}) {
+    RunControl control(1);
+    std::vector<ChainRecord> records;
+    constexpr std::uint64_t warmup = 10, draws = 90;
+    run_chains(
+        model_, 1, {.seed = 1, .chains = 1, .warmup = warmup, .draws = draws}, records, control, {},
+        [&](ThreadPool&) { return Repeated(Eventful{}, {.fixed = repeats}); },
+        [&](std::size_t) { return mode_.theta; });
+    ChainAccount expected;
+    for (std::uint64_t k = warmup * repeats; k < (warmup + draws) * repeats; ++k) {
+      expected.accepted += k % 3 == 0 ? 1 : 0;
+      expected.not_finite += k % 5 == 0 ? 1 : 0;
+      expected.rows_read += k;
+      if (k % 2 == 0) {
+        ++expected.audited;
+        expected.audit_error = static_cast<double>(k);
+      }
+    }
+    const ChainAccount& found = records[0].account;
+    EXPECT_EQ(records[0].size(), draws);
+    EXPECT_EQ(found.counted, draws);
+    EXPECT_EQ(found.steps, draws * repeats);
+    EXPECT_EQ(found.accepted, expected.accepted);
+    EXPECT_EQ(found.not_finite, expected.not_finite);
+    EXPECT_EQ(found.rows_read, expected.rows_read);
+    EXPECT_EQ(found.audited, expected.audited);
+    EXPECT_EQ(found.audit_error, expected.audit_error);
+    // Rows per step, not per draw: those of a draw's steps are k, k + 1, ...
+    ASSERT_EQ(found.rows_sample.size(), draws);
+    EXPECT_EQ(found.rows_sample[0], (warmup * repeats + (warmup + 1) * repeats - 1) / 2);
+  }
 }
 
 // The draws that outlive a chain are part of its record.

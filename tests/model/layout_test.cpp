@@ -268,6 +268,34 @@ TEST(Layout, SaysWhetherThePriorIsProperAndQuadratic) {
   EXPECT_TRUE(Layout({slopes()}).quadratic_prior());
 }
 
+// Differences between points that differ in these parameters alone are those of the whole.
+TEST(Layout, LogPriorOfSomeParametersChangesAsTheWholePriorDoes) {
+  const std::vector<std::vector<std::size_t>> subsets{
+      {0},    {1},    {2},    {3},    {4},    {5},    {6},
+      {0, 1}, {2, 0}, {1, 2}, {4, 5}, {0, 6}, {3, 1}, {0, 1, 2, 3, 4, 5, 6}};
+  for (const bool at_means : {false, true})
+    for (const Layout& layout :
+         {all_kinds(at_means), Layout({slopes(), tau(), coefficients(at_means), sigma()})})
+      for (const auto& subset : subsets) {
+        std::vector<double> from(7, 0.4);
+        const std::vector<double> steps{0.3, -0.7, 0.02, 0.4, 1.1, -0.35, 0.9};
+        std::vector<double> to = from;
+        for (const std::size_t j : subset) to[j] += steps[j];
+        EXPECT_NEAR(layout.log_prior_of(subset, to) - layout.log_prior_of(subset, from),
+                    layout.log_prior(to) - layout.log_prior(from), 1e-10 * std::abs(layout.log_prior(to)))
+            << "at means " << at_means << ", parameter " << subset[0] << " of " << subset.size();
+        EXPECT_NE(layout.log_prior(to), layout.log_prior(from));
+      }
+}
+
+TEST(Layout, LogPriorOfAPositiveParameterThatIsNotIsMinusInfinity) {
+  const Layout layout = all_kinds();
+  std::vector<double> theta = points[0];
+  theta[6] = -0.1;
+  EXPECT_EQ(layout.log_prior_of(std::vector<std::size_t>{6}, theta), -infinity);
+  EXPECT_GT(layout.log_prior_of(std::vector<std::size_t>{0, 1}, theta), -infinity);
+}
+
 // ---- priors that the user states
 
 std::string words_with(Layout layout, const PriorOptions& options) {

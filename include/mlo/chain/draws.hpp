@@ -39,7 +39,7 @@ struct ChainAccount {
     if (info.finite) noise_sd_sum += info.noise_sd;
     bound_violations += info.bound_violations;
     if (info.audited) {
-      ++audited;
+      audited += one ? 1 : info.audited_steps;
       audit_error = std::max(audit_error, info.audit_error);
     }
   }

@@ -2,10 +2,8 @@
 // What an audit of `exact` found.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,19 +28,23 @@ struct AuditReport {
   std::vector<Parameter> parameters;
   std::string warning;  // what does not agree; "" if all does
 
+  // NaN if one of them is.
   [[nodiscard]] double worst_z() const noexcept {
     double worst = 0;
-    for (const Parameter& p : parameters) worst = std::max(worst, std::abs(p.z));
+    for (const Parameter& p : parameters)
+      if (!(std::abs(p.z) <= worst) && !std::isnan(worst)) worst = std::abs(p.z);
     return worst;
   }
   [[nodiscard]] double sd_ratio_low() const noexcept {
-    double low = parameters.empty() ? 1 : std::numeric_limits<double>::infinity();
-    for (const Parameter& p : parameters) low = std::min(low, p.sd_ratio);
+    double low = parameters.empty() ? 1 : parameters[0].sd_ratio;
+    for (const Parameter& p : parameters)
+      if (!(p.sd_ratio >= low) && !std::isnan(low)) low = p.sd_ratio;
     return low;
   }
   [[nodiscard]] double sd_ratio_high() const noexcept {
-    double high = parameters.empty() ? 1 : 0;
-    for (const Parameter& p : parameters) high = std::max(high, p.sd_ratio);
+    double high = parameters.empty() ? 1 : parameters[0].sd_ratio;
+    for (const Parameter& p : parameters)
+      if (!(p.sd_ratio <= high) && !std::isnan(high)) high = p.sd_ratio;
     return high;
   }
 };
