@@ -85,17 +85,19 @@ std::string as_table(const RunSummary& s) {
   }
   out += text_table(rows);
 
-  const std::string read = fmt::format("{:.6g}", s.method.rows_per_step);
+  const std::string read = plain_number(s.method.rows_per_step);
   out += fmt::format("\nmethod {} ({}): acceptance {:.3f}, reads {} row{} per step (of {})", s.method.name,
                      promise_name(s.method.promise), s.method.acceptance, read, read == "1" ? "" : "s",
                      grouped(s.data.used));
   if (noisy)
-    out += fmt::format(", median {:.6g}, noise sd {:.2g}", s.method.median_rows_per_step, s.method.noise_sd);
+    out += fmt::format(", median {}, noise sd {:.2g}", plain_number(s.method.median_rows_per_step),
+                       s.method.noise_sd);
   if (s.audit.done) out += audit_text(s);
+  const std::string passes = plain_number(s.passes, 2);
   out += fmt::format(
-      "\n{} chain{} x {} draw{}; {:.2f} s: read {:.2f}, mode {:.2f} ({:.2g} pass{}), sample {:.2f}\n",
-      s.chains, s.chains == 1 ? "" : "s", s.draws, s.draws == 1 ? "" : "s", s.seconds.total, s.seconds.read,
-      s.seconds.mode, s.passes, fmt::format("{:.2g}", s.passes) == "1" ? "" : "es", s.seconds.sample);
+      "\n{} chain{} x {} draw{}; {:.2f} s: read {:.2f}, mode {:.2f} ({} pass{}), sample {:.2f}\n", s.chains,
+      s.chains == 1 ? "" : "s", grouped(s.draws), s.draws == 1 ? "" : "s", s.seconds.total, s.seconds.read,
+      s.seconds.mode, passes, passes == "1" ? "" : "es", s.seconds.sample);
   for (const std::string& warning : s.warnings) out += "\nWARNING: " + wrapped(warning, 9, 2) + '\n';
   return out;
 }

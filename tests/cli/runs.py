@@ -60,9 +60,9 @@ class RunDirectory(CommandTest):
     def test_the_summary_says_what_a_step_reads(self):
         data = self.make_data("many.csv", rows=1500)
         for method, words in (
-                ("full", r"method full \(exact\): acceptance 0\.\d{3}, reads 1500 rows per step \(of 1,500\)\n"),
+                ("full", r"method full \(exact\): acceptance 0\.\d{3}, reads 1,500 rows per step \(of 1,500\)\n"),
                 ("exact", r"method exact \(exact\): acceptance \d\.\d{3}, reads [\d.e-]+ rows per step \(of 1,500\)\n"),
-                ("mlo", r"method mlo \(approximate\): acceptance 0\.\d{3}, reads 1000 rows per step \(of 1,500\), "
+                ("mlo", r"method mlo \(approximate\): acceptance 0\.\d{3}, reads 1,000 rows per step \(of 1,500\), "
                         r"median 1000, noise sd [\d.]+\n")):
             text = self.good("fit", data, "y ~ x1", "--method", method, "--draws", "50", "--warmup", "50").stdout
             self.assertRegex(text, words)

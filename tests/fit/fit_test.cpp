@@ -462,7 +462,7 @@ TEST(Fit, TitleCountsTheRowsUsed) {
   o.warmup = o.draws = 20;
   const RunSummary s = fit(o, table).summary;
   EXPECT_EQ(s.title, "logistic model of y, 1,198 rows, 2 parameters");
-  EXPECT_NE(as_table(s).find("reads 1198 rows per step (of 1,198)"), std::string::npos) << as_table(s);
+  EXPECT_NE(as_table(s).find("reads 1,198 rows per step (of 1,198)"), std::string::npos) << as_table(s);
 }
 
 TEST(Simulate, RowsDependOnTheSeedAndTheirNumberAlone) {
