@@ -63,7 +63,7 @@ class RunDirectory(CommandTest):
                 ("full", r"method full \(exact\): acceptance 0\.\d{3}, reads 1,500 rows per step \(of 1,500\)\n"),
                 ("exact", r"method exact \(exact\): acceptance \d\.\d{3}, reads [\d.e-]+ rows per step \(of 1,500\)\n"),
                 ("mlo", r"method mlo \(approximate\): acceptance 0\.\d{3}, reads 1,000 rows per step \(of 1,500\), "
-                        r"median 1000, noise sd [\d.]+\n")):
+                        r"median 1,000, noise sd [\d.]+\n")):
             text = self.good("fit", data, "y ~ x1", "--method", method, "--draws", "50", "--warmup", "50").stdout
             self.assertRegex(text, words)
             self.assertNotIn("`", text)
