@@ -74,8 +74,8 @@ void run_with(Sampler& s, const Expanded& found) {
                     "at every step",
                     listed(s.model(), found.apart), grouped(expansion->apart.rows.size())));
   }
-  const RepeatOptions repeat =
-      repeats(s.plan(), {expansion->rows.dim(), 0, false}, !plan.random_walk && plan.step == 0);
+  const RepeatOptions repeat = repeats(s.plan(), {expansion->rows.dim(), 0, false},
+                                       !plan.random_walk && plan.step == 0, options.slices);
   s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
 }
 

@@ -87,7 +87,7 @@ void run_full(Sampler& s) {
   const FullParts parts = full_parts(s, s.plan().proposal);
   if (!parts.note.empty()) s.note(parts.note);
   const RepeatOptions repeat =
-      repeats(s.plan(), {s.model().dim(), 0, true}, draws_independently(s.plan().proposal));
+      repeats(s.plan(), {s.model().dim(), 0, true}, draws_independently(s.plan().proposal), parts.slices);
   s.run([&](ThreadPool& pool) {
     return Repeated(FullKernel(s.model(), parts.proposal, pool, parts.slices), repeat);
   });

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
+#include "mlo/kernel/line_slices.hpp"
 #include "mlo/kernel/repeated.hpp"
 #include "mlo/method/plan.hpp"
 
@@ -24,12 +26,13 @@ struct StepCost {
   }
 };
 
-// Steps per draw: stated, or chosen after warm-up. `cost`: of a step, without its rows.
-[[nodiscard]] inline RepeatOptions repeats(const Plan& plan, const StepCost& cost, bool independent) {
+// Steps per draw: stated, or chosen after warm-up. `cost`: of a step, without its rows and its slices.
+[[nodiscard]] inline RepeatOptions repeats(const Plan& plan, const StepCost& cost, bool independent,
+                                           const std::optional<LineSlices>& slices = {}) {
   return {.fixed = plan.choose_steps ? 0U : 1U,
           .independent = independent,
           .draws = plan.chain.draws,
-          .step_nanoseconds = 100 + cost.nanoseconds(),
+          .step_nanoseconds = 100 + cost.nanoseconds() + (slices ? slices->nanoseconds() : 0),
           .row_nanoseconds = cost.row_nanoseconds()};
 }
 

@@ -39,7 +39,8 @@ class LineSlices {
  public:
   LineSlices(const Glm& model, SliceLines lines);
 
-  [[nodiscard]] bool empty() const noexcept { return lines_->empty(); }
+  // What a sweep costs besides the rows it reads, roughly.
+  [[nodiscard]] double nanoseconds() const noexcept { return 800 * static_cast<double>(lines_->size()); }
   // One step along every line. Returns by how much the log-likelihood has changed.
   double sweep(Stream& stream, Eigen::VectorXd& theta, StepInfo& info);
 
