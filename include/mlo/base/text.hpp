@@ -21,8 +21,11 @@ namespace mlo {
 // one. No exponent, except for numbers below 0.0001 or above 10^15.
 [[nodiscard]] inline std::string plain_number(double number, int digits = 3) {
   const double size = std::abs(number);
-  if (size >= std::pow(10.0, digits) - 0.5 && size < 1e15)
-    return (number < 0 ? "-" : "") + grouped(static_cast<std::uint64_t>(std::llround(size)));
+  if (size >= std::pow(10.0, digits) - 0.5 && size < 1e15) {
+    std::string out = grouped(static_cast<std::uint64_t>(std::llround(size)));
+    if (number < 0) out.insert(0, 1, '-');
+    return out;
+  }
   std::array<char, 64> text;
   const auto result =
       std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::general, digits);
