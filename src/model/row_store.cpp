@@ -26,7 +26,12 @@ Coefficients::Coefficients(Params theta, std::size_t dim) {
 }
 
 void RowStore::responses(Rows rows, std::span<double> y) const noexcept {
-  for (std::size_t k = 0; k < rows.size(); ++k) y[k] = design_.y(rows[k]);
+  if (rows.contiguous()) {
+    const double* next = design_.row(rows[0]) + design_.dim;
+    for (std::size_t k = 0; k < rows.size(); ++k, next += design_.stride) y[k] = *next;
+  } else {
+    for (std::size_t k = 0; k < rows.size(); ++k) y[k] = design_.y(rows[k]);
+  }
 }
 
 void RowStore::products(const Coefficients& beta, Rows rows, std::span<double> out) const noexcept {

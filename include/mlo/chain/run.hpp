@@ -82,10 +82,13 @@ class ChainOf final : public AnyChain {
       ++record.iteration;
       // Plain stores: only this thread writes them, and a step may take less time than a locked addition.
       progress.steps.store(record.iteration, std::memory_order_relaxed);
-      accepted_ += info.steps == 1
-                       ? (info.accepted ? 1.0 : 0.0)
-                       : static_cast<double>(info.accepted_steps) / static_cast<double>(info.steps);
-      progress.accepted.store(static_cast<std::uint64_t>(accepted_), std::memory_order_relaxed);
+      if (info.steps == 1) {
+        accepted_ += info.accepted ? 1 : 0;
+      } else {
+        share_ += static_cast<double>(info.accepted_steps) / info.steps;
+        accepted_ = static_cast<std::uint64_t>(share_);
+      }
+      progress.accepted.store(accepted_, std::memory_order_relaxed);
       if (record.iteration > warmup) {
         record.account.count(info);
         if ((record.iteration - warmup) % c_.options->thin == 0) (*c_.emit)(record);
@@ -115,7 +118,8 @@ class ChainOf final : public AnyChain {
 
   K kernel_;
   ChainContext c_;
-  double accepted_ = 0;
+  std::uint64_t accepted_ = 0;
+  double share_ = 0;  // accepted_, where several steps count as one
   Clock::time_point last_save_ = Clock::now();
 };
 

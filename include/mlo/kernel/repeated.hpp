@@ -59,7 +59,7 @@ class Repeated {
       return info;
     }
     StepInfo all;
-    all.steps = repeats_;
+    all.steps = static_cast<std::uint32_t>(repeats_);
     for (std::uint64_t k = 0; k < repeats_; ++k) {
       // Numbers that no other step has: warm-up's are below id.iteration.
       const StepInfo info =

@@ -23,7 +23,7 @@ struct StepInfo {
   double audit_error = 0;  // and differed by this much, in the log ratio
 
   // Several steps may count as one: then this is of all of them, the log ratio of the last.
-  std::uint64_t steps = 1, accepted_steps = 0, not_finite_steps = 0, audited_steps = 0;
+  std::uint32_t steps = 1, accepted_steps = 0, not_finite_steps = 0, audited_steps = 0;
   void add(const StepInfo& one) noexcept {
     accepted = accepted || one.accepted;
     finite = one.finite;
