@@ -9,6 +9,7 @@
 namespace mlo {
 ModeMixture::ModeMixture(std::vector<Component> components) : components_(std::move(components)) {
   assert(!components_.empty());
+  log_heights_.reserve(components_.size());
   for (const Component& c : components_)
     log_heights_.push_back(std::log(c.weight) + c.fit.cholesky.diagonal().array().log().sum());
   noise_.resize(components_[0].fit.mode.size());

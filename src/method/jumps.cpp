@@ -10,6 +10,7 @@ namespace mlo {
 AnyProposal with_jumps(AnyProposal base, const Modes& modes) {
   if (!modes.several()) return base;
   std::vector<ModeMixture::Component> components;
+  components.reserve(modes.found.size());
   double total = 0;
   for (const FoundMode& m : modes.found) total += m.share;
   // Half by their shares, half evenly: shares are those of Laplace fits, which may be far from the truth, and

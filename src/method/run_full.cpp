@@ -17,6 +17,7 @@ constexpr std::size_t few_rows = 200;
 
 std::vector<SliceLine> slice_lines(const Lines& lines) {
   std::vector<SliceLine> out;
+  out.reserve(lines.size());
   for (const AwkwardLine& line : lines) out.push_back(slice_line(line));
   return out;
 }

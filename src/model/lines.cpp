@@ -60,6 +60,7 @@ std::vector<Line> lines_of_few_rows(const RowStore& rows, std::size_t most_rows,
     if (full) std::erase_if(left, [&](const Candidate& c) { return c.line.rows.size() > most_rows; });
   }
   std::vector<Line> out;
+  out.reserve(left.size());
   for (Candidate& c : left) out.push_back(std::move(c.line));
   return out;
 }

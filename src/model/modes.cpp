@@ -240,6 +240,7 @@ Modes find_modes(const AnyModel& model, ThreadPool& pool, const ModesOptions& op
   std::stable_sort(modes.begin(), modes.end(),
                    [](const Mode& a, const Mode& b) { return a.value > b.value; });
   std::vector<double> mass;
+  mass.reserve(modes.size());
   for (const Mode& mode : modes) mass.push_back(log_mass(mode));
   const double largest = *std::max_element(mass.begin(), mass.end());
   double total = 0;
