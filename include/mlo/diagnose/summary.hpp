@@ -32,6 +32,7 @@ template <class Chains>
 [[nodiscard]] std::vector<ParameterSummary> summarise(const std::vector<std::string>& names,
                                                       const Chains& chains) {
   std::vector<const ChainDraws*> all;
+  all.reserve(chains.size());
   for (const ChainDraws& chain : chains) all.push_back(&chain);
   return summarise(names, std::span<const ChainDraws* const>(all));
 }
