@@ -194,7 +194,7 @@ class ExactKernel {
     return point.tilt = tilt;
   }
 
-  // A function of its own, so that evaluate() is short enough to be part of a step: a call less of 90 ns.
+  // A function of its own, so that evaluate() stays short enough for the compiler to make it part of step().
   [[gnu::noinline]] double tilt_of(const Point& point) {
     const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), static_cast<Eigen::Index>(point.v.size()));
     unwhiten(point.v, theta_);
