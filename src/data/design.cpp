@@ -1,19 +1,21 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// One pass over the table in blocks: drop rows with missing cells, evaluate, check, transpose into rows.
+// One pass over the table in blocks: evaluate, drop rows with missing cells, check, transpose into records.
 #include "mlo/data/design.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include "data/csv_text.hpp"
 #include "data/design_scale.hpp"
+#include "data/design_terms.hpp"
 #include "data/formula_syntax.hpp"
+#include "data/values.hpp"
 #include "mlo/base/errors.hpp"
 
 namespace mlo {
@@ -23,116 +25,374 @@ namespace {
 // moments and its transposition.
 constexpr std::size_t block_rows = 1024;
 
-// "data.csv: column "colour" holds text ("red"); text columns cannot be used in a formula yet"
-[[noreturn]] void refuse_text(const std::string& source, const Column& column) {
-  const std::vector<std::string>& levels = column.text().levels;
-  const std::string example = levels.empty() ? "" : fmt::format(" ({})", csv::quoted(levels[0]));
-  throw DataError(source, fmt::format("column {} holds text{}; text columns cannot be used in a formula yet",
-                                      csv::quoted(column.name), example));
-}
+// The bits of a number that may hold codes. The others are those of a number between 1 and 2, because SIMD
+// loads read past the columns and multiply what they find by 0: it must be finite, and not so small that it
+// is slow.
+constexpr unsigned code_bits = 52;
+constexpr std::uint64_t no_codes = 0x3FF0'0000'0000'0000U;
+static_assert(std::bit_cast<double>(no_codes) == 1);
 
-class TableColumns : public Columns {
- public:
-  TableColumns(const Table& table, const std::vector<std::string>& wanted) {
-    for (const Column& column : table.columns) {
-      if (std::find(wanted.begin(), wanted.end(), column.name) == wanted.end()) continue;
-      assert(column.size() == table.rows);
-      if (column.is_text()) refuse_text(table.source.name, column);
-      columns_.emplace(column.name, column.numbers());
-    }
-    assert(columns_.size() == wanted.size());
-  }
-  [[nodiscard]] std::span<const double> values(const std::string& name) const override {
-    return columns_.at(name);
-  }
-
- private:
-  std::map<std::string, std::span<const double>> columns_;
+// One value per row that is not a design column: the response, an offset, a weight.
+struct Single {
+  Expression expression;
+  ValuesPtr values;
+  std::vector<double> block = std::vector<double>(block_rows);
 };
-
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
-}
-bool any_missing(std::span<const double> values) {
-  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
-}
 
 class Builder {
  public:
-  Builder(const Formula& formula, const Table& table, const DesignOptions& options)
-      : formula_(formula),
-        table_(table),
-        options_(options),
-        names_(formula.columns()),
-        columns_(table, names_),
-        missing_(names_.size(), 0),
-        moments_(formula.terms.size()),
-        block_(block_rows * (formula.terms.size() + 2)),
-        factor_(block_rows) {}
+  Builder(const Formula& formula, const Table& table, const DesignOptions& options,
+          std::vector<Learnt>& learnt)
+      : formula_(formula), table_(table), options_(options), binder_(formula, table, learnt) {
+    bind_response();
+    for (const Expression& offset : formula.offsets)
+      offsets_.push_back({.expression = offset, .values = binder_.number(offset.arguments[0], "offset()")});
+    if (!options.row_weights.empty()) weights_.push_back(column(options.row_weights, "`row-weights`"));
+    plan_ = plan_records(formula, binder_);
+    lay_out();
+  }
 
-  // Fills all but centre, scale and sd; x holds the columns as evaluated.
+  // Fills all but centre, scale and sd; dense columns are as evaluated.
   Design evaluate_rows() {
     Design design;
-    design.source = {.name = table_.source.name, .unit = table_.source.unit};
+    design.source = table_.source;
+    design.source.shifts = {};
     design.response = deparse(formula_.response);
-    for (const Term& term : formula_.terms) design.names.push_back(term.name());
-    design.dim = formula_.terms.size();
+    design.response_levels = response_levels_;
     design.intercept = formula_.intercept;
     design.rows_in_file = table_.rows;
+    design.has_offset = !offsets_.empty();
+    design.has_weight = !weights_.empty() || counts_.size() == 2;
+    design.shares = counts_.size() == 2 || !options_.trials.empty();
+    design.stride = stride_;
     // Reserved for all rows, touched only for those that are kept.
-    design.has_offset = !formula_.offsets.empty();
-    design.stride = design.dim + (design.has_offset ? 2 : 1);
     design.x.reserve(table_.rows * design.stride + Design::row_padding);
+    moments_.resize(dense_);
     for (std::size_t first = 0; first < table_.rows; first += block_rows) {
       add_block(design, first, std::min(block_rows, table_.rows - first));
       check_rows(design);
     }
-    design.dropped = table_.rows - design.rows;
-    if (design.rows == 0) refuse_no_rows();
+    design.dropped = table_.rows - design.rows - design.weightless;
+    if (design.rows == 0) refuse_no_rows(design);
     design.x.resize(design.rows * design.stride + Design::row_padding);
+    sums_ = make_columns(formula_, plan_, multiplier_slots_, options_.max_levels, design);
     return design;
   }
 
-  [[nodiscard]] std::vector<Moments> moments() && { return std::move(moments_); }
+  // The moments of all columns.
+  [[nodiscard]] std::vector<Moments> moments(const Design& design) const {
+    std::vector<Moments> all(design.dim);
+    for (std::size_t d = 0; d < dense_; ++d) all[design.dense[d]] = moments_[d];
+    const auto n = static_cast<double>(design.rows);
+    for (std::size_t j = 0; j < design.dim; ++j) {
+      if (design.level_rows[j] == 0) continue;
+      Moments& column = all[j];
+      column.count = n;
+      column.mean = sums_[j].sum / n;
+      column.deviations = std::max(0.0, sums_[j].squares - n * column.mean * column.mean);
+      column.constant = column.deviations <= 1e-13 * sums_[j].squares;
+      column.first = column.mean;
+    }
+    return all;
+  }
+
+  // The sd of the numbers that multiply levels, by column; 1 for plain levels, 0 for dense columns.
+  [[nodiscard]] std::vector<double> typical(const Design& design) const {
+    std::vector<double> out(design.dim, 0);
+    for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+      const LevelBlock& block = design.blocks[b];
+      double size = 1;
+      if (block.number != LevelBlock::no_number) {
+        double rows = 0, sum = 0, squares = 0;
+        for (const CellSums& cell : plan_.blocks[b].sums) {
+          rows += cell.rows;
+          sum += cell.sum;
+          squares += cell.squares;
+        }
+        const double variance = squares / rows - (sum / rows) * (sum / rows);
+        size = std::sqrt(variance > 1e-12 * squares / rows ? variance : squares / rows);
+      }
+      for (const std::uint32_t j : block.columns) out[j] = size;
+    }
+    return out;
+  }
 
  private:
-  void add_block(Design& design, std::size_t first, std::size_t count) {
-    find_complete_rows(first, count);
-    if (kept_.empty()) return;
-    bool finite = true;
-    const auto keep = [&](std::span<double> values) {
-      if (kept_.size() < count) {
-        for (std::size_t i = 0; i < kept_.size(); ++i) values[i] = values[kept_[i]];
+  void bind_response() {
+    const Expression& response = syntax::without_groups(formula_.response);
+    if (response.kind == Expression::Kind::call && response.name == "cbind") {
+      for (const char* const part : {"successes", "failures"}) {
+        const Expression& count = *syntax::argument(response, part);
+        counts_.push_back({.expression = count, .values = binder_.number(count, "cbind()")});
       }
-      const std::span<const double> complete = values.first(kept_.size());
-      finite = finite && all_finite(complete);
-      return complete;
+      if (!options_.trials.empty())
+        throw UsageError(
+            "`trials` is for a response that is a share; cbind(successes, failures) has its trials");
+      return;
+    }
+    ValuesPtr values = binder_.bind(formula_.response);
+    if (values->type == Values::Type::factor) {
+      values = binder_.variable(formula_.response);
+      response_levels_ = values->levels;
+      if (!options_.trials.empty())
+        throw UsageError("`trials` needs a response that is a number: the share of successes");
+    } else {
+      values = binder_.number(formula_.response, "the response");
+    }
+    counts_.push_back({.expression = formula_.response, .values = std::move(values)});
+    if (!options_.trials.empty()) weights_.push_back(column(options_.trials, "`trials`"));
+  }
+
+  Single column(const std::string& name, const std::string& user) {
+    const Expression e{.kind = Expression::Kind::name, .name = name};
+    return {.expression = e, .values = binder_.number(e, user)};
+  }
+
+  // Where things are in a record: dense columns, response, offset, weight, multipliers, codes.
+  void lay_out() {
+    dense_ = plan_.dense.size() + (formula_.intercept ? 1 : 0);
+    stride_ = dense_ + 1 + (offsets_.empty() ? 0 : 1);
+    if (!weights_.empty() || counts_.size() == 2) ++stride_;
+    for (std::size_t m = 0; m < plan_.multipliers.size(); ++m) multiplier_slots_.push_back(stride_++);
+    unsigned used = code_bits;
+    for (Variable& variable : plan_.variables) {
+      if (!variable.is_factor()) {
+        numbers_.emplace_back(block_rows * variable.values->width);
+        codes_.emplace_back();
+        continue;
+      }
+      const auto bits =
+          static_cast<unsigned>(std::bit_width(std::max<std::size_t>(variable.values->levels.size(), 2) - 1));
+      if (used + bits > code_bits) {
+        code_slots_.push_back(stride_++);
+        used = 0;
+      }
+      variable.field = {.slot = stride_ - 1, .shift = used, .mask = (std::uint64_t{1} << bits) - 1};
+      used += bits;
+      numbers_.emplace_back();
+      codes_.emplace_back(block_rows);
+    }
+    rows_.resize(block_rows * stride_);
+  }
+
+  void evaluate_block(std::size_t first, std::size_t count) {
+    const auto single = [&](Single& part) {
+      if (part.values->type == Values::Type::factor) {
+        std::vector<std::uint32_t> codes(count);
+        part.values->codes(first, codes);
+        for (std::size_t i = 0; i < count; ++i)
+          part.block[i] = codes[i] >= unknown_level ? std::nan("") : static_cast<double>(codes[i]);
+      } else {
+        part.values->numbers(first, count, part.block);
+      }
     };
-
-    const auto column_of = [&](std::size_t j) { return std::span(block_).subspan(j * block_rows, count); };
-    evaluate(formula_.response, columns_, first, column_of(design.dim));
-    keep(column_of(design.dim));
-    if (design.has_offset) {
-      evaluate_offset(first, column_of(design.dim + 1));
-      keep(column_of(design.dim + 1));
+    for (Single& part : counts_) single(part);
+    for (Single& part : offsets_) single(part);
+    for (Single& part : weights_) single(part);
+    for (std::size_t v = 0; v < plan_.variables.size(); ++v) {
+      const Values& values = *plan_.variables[v].values;
+      if (values.type == Values::Type::factor)
+        values.codes(first, std::span(codes_[v]).first(count));
+      else
+        values.numbers(first, count, numbers_[v]);
     }
-    for (std::size_t j = 0; j < design.dim; ++j) {
-      const std::span<double> column = column_of(j);
-      evaluate_term(formula_.terms[j], first, column);
-      const std::span<const double> complete = keep(column);
-      if (finite) moments_[j].add(complete);
-    }
-    if (!finite) refuse_first_non_finite(first);
+  }
 
+  // Sets kept_ to the rows of the block, relative to its first, that are used.
+  void find_complete_rows(Design& design, std::size_t first, std::size_t count) {
+    keep_.assign(count, 1);
+    bool all = true;
+    const auto look_at = [&](std::span<const double> values, const Expression& e) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (std::isfinite(values[i])) continue;
+        if (!std::isnan(values[i]) || !has_missing_cell(e, first + i)) {
+          if (keep_[i] != 0)
+            refuse_.push_back(first + i);  // only if the row is not dropped for another reason
+          continue;
+        }
+        keep_[i] = 0;
+        all = false;
+      }
+    };
+    refuse_.clear();
+    for (const Single& part : counts_) look_at(part.block, part.expression);
+    for (const Single& part : offsets_) look_at(part.block, part.expression);
+    for (const Single& part : weights_) look_at(part.block, part.expression);
+    for (std::size_t v = 0; v < plan_.variables.size(); ++v) {
+      const Variable& variable = plan_.variables[v];
+      if (!variable.is_factor()) {
+        for (std::size_t c = 0; c < variable.values->width; ++c)
+          look_at(std::span(numbers_[v]).subspan(c * count, count), variable.expression);
+        continue;
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        if (codes_[v][i] < unknown_level) continue;
+        if (variable.values->strict && !has_missing_cell(variable.expression, first + i)) {
+          refuse_.push_back(first + i);
+          continue;
+        }
+        keep_[i] = 0;
+        all = false;
+      }
+    }
+    if (options_.missing == Missing::error && !all)
+      refuse_missing(first +
+                     static_cast<std::size_t>(std::find(keep_.begin(), keep_.end(), 0) - keep_.begin()));
+    for (const std::size_t row : refuse_)
+      if (keep_[row - first] != 0) refuse_non_finite(row);
+    combine(design, first, count);
+    kept_.clear();
+    for (std::size_t i = 0; i < count; ++i)
+      if (keep_[i] != 0) kept_.push_back(i);
+  }
+
+  // Response, offset and weight of the block's rows; rows that count for nothing are not kept.
+  void combine(Design& design, std::size_t first, std::size_t count) {
+    y_.assign(counts_[0].block.begin(), counts_[0].block.begin() + static_cast<std::ptrdiff_t>(count));
+    offset_.assign(count, 0);
+    for (const Single& part : offsets_)
+      for (std::size_t i = 0; i < count; ++i) offset_[i] += part.block[i];
+    weight_.assign(count, 1);
+    for (const Single& part : weights_)
+      for (std::size_t i = 0; i < count; ++i) {
+        if (keep_[i] != 0 && part.block[i] < 0)
+          throw DataError(table_.source.place(first + i),
+                          fmt::format("the weight {} is {}; it must not be negative",
+                                      deparse(part.expression), part.block[i]));
+        weight_[i] *= part.block[i];
+      }
+    if (!options_.trials.empty())
+      for (std::size_t i = 0; i < count; ++i) {
+        const double trials = weights_[0].block[i], successes = trials * y_[i];
+        if (keep_[i] != 0 &&
+            (trials != std::floor(trials) || std::fabs(successes - std::round(successes)) > 1e-6 * trials))
+          throw DataError(table_.source.place(first + i),
+                          fmt::format("{} of {} = {} trials are {} successes; both must be whole numbers",
+                                      deparse(formula_.response), options_.trials, trials, successes));
+      }
+    if (counts_.size() == 2)
+      for (std::size_t i = 0; i < count; ++i) {
+        for (const Single& part : counts_)
+          if (keep_[i] != 0 && (part.block[i] < 0 || part.block[i] != std::floor(part.block[i])))
+            throw DataError(table_.source.place(first + i),
+                            fmt::format("cbind(): {} is {}; it must be a whole number of at least 0",
+                                        deparse(part.expression), part.block[i]));
+        const double trials = counts_[0].block[i] + counts_[1].block[i];
+        y_[i] = trials > 0 ? counts_[0].block[i] / trials : 0;
+        weight_[i] *= trials;
+      }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (keep_[i] == 0) continue;
+      if (!std::isfinite(offset_[i]))
+        refuse_value("the sum of offsets", offset_[i], formula_.offsets, first + i);
+      if (weight_[i] > 0) continue;
+      keep_[i] = 0;
+      ++design.weightless;
+    }
+  }
+
+  void add_block(Design& design, std::size_t first, std::size_t count) {
+    evaluate_block(first, count);
+    find_complete_rows(design, first, count);
+    if (kept_.empty()) return;
     const std::size_t start = design.x.size();
-    design.x.resize(start + kept_.size() * design.stride);
-    for (std::size_t j = 0; j < design.stride; ++j) {
-      const double* const column = block_.data() + j * block_rows;
-      double* const out = design.x.data() + start + j;
-      for (std::size_t i = 0; i < kept_.size(); ++i) out[i * design.stride] = column[i];
+    design.x.resize(start + kept_.size() * stride_);
+    double* const out = design.x.data() + start;
+    std::vector<double> column(kept_.size());
+    const auto write = [&](std::size_t slot) {
+      for (std::size_t i = 0; i < kept_.size(); ++i) out[i * stride_ + slot] = column[i];
+    };
+    const auto kept_of = [&](std::span<const double> values) {
+      for (std::size_t i = 0; i < kept_.size(); ++i) column[i] = values[kept_[i]];
+    };
+    std::size_t slot = 0;
+    const auto dense = [&] {
+      moments_[slot].add(column);
+      write(slot++);
+    };
+    if (formula_.intercept) {
+      std::fill(column.begin(), column.end(), 1.0);
+      dense();
     }
+    for (const NumberProduct& product : plan_.dense) {
+      product_of(product, first, count, column);
+      dense();
+    }
+    kept_of(y_);
+    write(slot++);
+    if (!offsets_.empty()) {
+      kept_of(offset_);
+      write(slot++);
+    }
+    if (design.has_weight) {
+      kept_of(weight_);
+      write(slot++);
+    }
+    for (const NumberProduct& product : plan_.multipliers) {
+      product_of(product, first, count, column);
+      write(slot++);
+    }
+    write_codes(out);
+    for (BlockPlan& block : plan_.blocks) count_cells(block, out);
     note_places(design, first);
     design.rows += kept_.size();
+  }
+
+  // The kept rows' products of numbers. Each number is finite; a product that is not is refused.
+  void product_of(const NumberProduct& product, std::size_t first, std::size_t count,
+                  std::span<double> out) const {
+    std::fill(out.begin(), out.end(), 1.0);
+    bool finite = true;
+    for (std::size_t k = 0; k < product.parts.size(); ++k) {
+      const auto& [v, c] = product.parts[k];
+      const double* const values = numbers_[v].data() + c * count;
+      for (std::size_t i = 0; i < kept_.size(); ++i) {
+        out[i] = k == 0 ? values[kept_[i]] : out[i] * values[kept_[i]];
+        finite = finite && std::isfinite(out[i]);
+      }
+    }
+    if (finite) return;
+    std::vector<Expression> parts;
+    std::string name;
+    for (const auto& [v, c] : product.parts) {
+      name += (name.empty() ? "" : ":") + plan_.variables[v].name;
+      parts.push_back(plan_.variables[v].expression);
+    }
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+      if (!std::isfinite(out[i])) refuse_value(name, out[i], parts, first + kept_[i]);
+  }
+
+  void write_codes(double* out) {
+    if (code_slots_.empty()) return;
+    std::vector<std::uint64_t> bits(kept_.size());
+    for (const std::size_t slot : code_slots_) {
+      std::fill(bits.begin(), bits.end(), no_codes);
+      for (std::size_t v = 0; v < plan_.variables.size(); ++v) {
+        Variable& variable = plan_.variables[v];
+        if (!variable.is_factor() || variable.field.slot != slot) continue;
+        for (std::size_t i = 0; i < kept_.size(); ++i) {
+          const std::uint32_t code = codes_[v][kept_[i]];
+          ++variable.level_counts[code];
+          bits[i] |= static_cast<std::uint64_t>(code) << variable.field.shift;
+        }
+      }
+      for (std::size_t i = 0; i < kept_.size(); ++i) out[i * stride_ + slot] = std::bit_cast<double>(bits[i]);
+    }
+  }
+
+  void count_cells(BlockPlan& block, const double* rows) const {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      const double* const row = rows + i * stride_;
+      std::size_t cell = 0;
+      for (std::size_t f = 0; f < block.factors.size(); ++f)
+        cell += block.strides[f] * plan_.variables[block.factors[f]].field.read(row);
+      const double m =
+          block.multiplier == LevelBlock::no_number ? 1 : row[multiplier_slots_[block.multiplier]];
+      CellSums& sums = block.sums[cell];
+      sums.rows += 1;
+      sums.sum += m;
+      sums.squares += m * m;
+    }
   }
 
   // The kept rows remember where they were: their numbers jump at dropped rows and where the table's jump.
@@ -146,94 +406,91 @@ class Builder {
     }
   }
 
-  // Sets kept_ to the rows of the block, relative to its first, in which no column is missing.
-  void find_complete_rows(std::size_t first, std::size_t count) {
-    kept_.resize(count);
-    std::iota(kept_.begin(), kept_.end(), std::size_t{0});
-    for (std::size_t c = 0; c < names_.size(); ++c) {
-      const std::span<const double> values = columns_.values(names_[c]).subspan(first, count);
-      const auto is_missing = [&](std::size_t i) { return std::isnan(values[i]); };
-      if (!any_missing(values)) continue;  // nearly always
-      for (std::size_t i = 0; i < count; ++i) missing_[c] += is_missing(i) ? 1U : 0U;
-      kept_.erase(std::remove_if(kept_.begin(), kept_.end(), is_missing), kept_.end());
-    }
-    if (options_.missing == Missing::error && kept_.size() < count) {
-      std::size_t row = 0;
-      while (row < kept_.size() && kept_[row] == row) ++row;
-      refuse_missing(first + row);
-    }
+  // ---- messages; the slow way, taken once
+
+  [[nodiscard]] const Column& column_named(const std::string& name) const {
+    return *std::find_if(table_.columns.begin(), table_.columns.end(),
+                         [&](const Column& column) { return column.name == name; });
+  }
+  [[nodiscard]] static bool is_missing(const Column& column, std::size_t row) {
+    return column.is_text() ? column.text().codes[row] == Text::missing : std::isnan(column.numbers()[row]);
+  }
+  [[nodiscard]] bool has_missing_cell(const Expression& e, std::size_t row) const {
+    bool missing = false;
+    syntax::for_each_name(
+        e, [&](const Expression& name) { missing = missing || is_missing(column_named(name.name), row); });
+    return missing;
+  }
+  template <class Visit>
+  void for_each_expression(const Visit& visit) const {
+    for (const Single& part : counts_) visit(part.expression, *part.values);
+    for (const Single& part : offsets_) visit(part.expression, *part.values);
+    for (const Single& part : weights_) visit(part.expression, *part.values);
+    for (const Variable& variable : plan_.variables) visit(variable.expression, *variable.values);
   }
 
-  void evaluate_offset(std::size_t first, std::span<double> out) {
-    evaluate(formula_.offsets[0], columns_, first, out);
-    for (std::size_t k = 1; k < formula_.offsets.size(); ++k) {
-      const std::span<double> scratch = std::span(factor_).first(out.size());
-      evaluate(formula_.offsets[k], columns_, first, scratch);
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] += scratch[i];
-    }
-  }
-
-  void evaluate_term(const Term& term, std::size_t first, std::span<double> out) {
-    if (term.factors.empty()) {
-      std::fill(out.begin(), out.end(), 1.0);
-      return;
-    }
-    evaluate(term.factors[0], columns_, first, out);
-    for (std::size_t k = 1; k < term.factors.size(); ++k) {
-      const std::span<double> scratch = std::span(factor_).first(out.size());
-      evaluate(term.factors[k], columns_, first, scratch);
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] *= scratch[i];
-    }
-  }
-
-  void refuse_missing(std::size_t row) const {
-    const auto name = std::find_if(names_.begin(), names_.end(), [&](const std::string& column) {
-      return std::isnan(columns_.values(column)[row]);
+  [[noreturn]] void refuse_missing(std::size_t row) const {
+    std::string what;
+    for_each_expression([&](const Expression& e, const Values&) {
+      syntax::for_each_name(e, [&](const Expression& name) {
+        if (what.empty() && is_missing(column_named(name.name), row))
+          what = fmt::format("column \"{}\": the cell is empty or NA (`missing error`)", name.name);
+      });
     });
-    throw DataError(table_.source.place(row),
-                    fmt::format("column \"{}\": the cell is empty or NA (`missing error`)", *name));
+    if (what.empty()) what = "a factor has none of its levels here (`missing error`)";
+    throw DataError(table_.source.place(row), what);
   }
 
-  void refuse_no_rows() const {
+  [[noreturn]] void refuse_no_rows(const Design& design) const {
     if (table_.rows == 0) throw DataError(table_.source.name, "no rows");
-    const auto worst = std::max_element(missing_.begin(), missing_.end());
+    if (design.weightless > 0)
+      throw DataError(table_.source.name, "no row is left: the complete ones all have the weight 0");
+    std::string worst = "?";
+    std::size_t most = 0;
+    for_each_expression([&](const Expression& e, const Values&) {
+      syntax::for_each_name(e, [&](const Expression& name) {
+        std::size_t count = 0;
+        for (std::size_t row = 0; row < table_.rows; ++row)
+          count += is_missing(column_named(name.name), row) ? 1U : 0U;
+        if (count <= most) return;
+        most = count;
+        worst = name.name;
+      });
+    });
     throw DataError(
         table_.source.name,
         fmt::format("every row has a missing cell; column \"{}\" is missing most often, in {} of {} rows",
-                    names_[static_cast<std::size_t>(worst - missing_.begin())], *worst, table_.rows));
+                    worst, most, table_.rows));
   }
 
-  // The slow way, taken once: which row of the block, which part of the formula?
-  void refuse_first_non_finite(std::size_t first) {
-    for (const std::size_t i : kept_) {
-      const std::size_t row = first + i;
-      double value = 0;
-      refuse_non_finite(formula_.response, row);
-      for (const Expression& offset : formula_.offsets) refuse_non_finite(offset, row);
-      if (!formula_.offsets.empty()) evaluate_offset(row, {&value, 1});
-      if (!std::isfinite(value)) refuse_value("the sum of offsets", value, formula_.offsets, row);
-      for (const Term& term : formula_.terms) {
-        for (const Expression& factor : term.factors) refuse_non_finite(factor, row);
-        evaluate_term(term, row, {&value, 1});
-        if (!std::isfinite(value)) refuse_value(term.name(), value, term.factors, row);
+  [[noreturn]] void refuse_non_finite(std::size_t row) const {
+    for_each_expression([&](const Expression& e, const Values& values) {
+      if (values.type == Values::Type::factor) {
+        std::uint32_t code = 0;
+        values.codes(row, {&code, 1});
+        if (values.strict && code >= unknown_level) refuse_value(deparse(e), std::nan(""), {&e, 1}, row);
+        return;
       }
-    }
-    assert(false && "a block that is not finite has a row that is not");
-  }
-
-  void refuse_non_finite(const Expression& expression, std::size_t row) const {
-    double value = 0;
-    evaluate(expression, columns_, row, {&value, 1});
-    if (!std::isfinite(value)) refuse_value(deparse(expression), value, {&expression, 1}, row);
+      std::vector<double> here(values.width);
+      values.numbers(row, 1, here);
+      for (const double value : here)
+        if (!std::isfinite(value)) refuse_value(deparse(e), value, {&e, 1}, row);
+    });
+    std::abort();  // a row is refused because one of its values is not finite
   }
 
   // "log(x) is -inf (x = 0)"
-  void refuse_value(const std::string& what, double value, std::span<const Expression> parts,
-                    std::size_t row) const {
+  [[noreturn]] void refuse_value(const std::string& what, double value, std::span<const Expression> parts,
+                                 std::size_t row) const {
     std::vector<std::string> inputs;
     for (const Expression& part : parts) {
       syntax::for_each_name(part, [&](const Expression& name) {
-        std::string input = fmt::format("{} = {}", name.name, columns_.values(name.name)[row]);
+        const Column& column = column_named(name.name);
+        std::string input =
+            fmt::format("{} = {}", name.name,
+                        is_missing(column, row) ? "NA"
+                        : column.is_text()      ? csv::quoted(column.text().levels[column.text().codes[row]])
+                                                : fmt::format("{}", column.numbers()[row]));
         if (std::find(inputs.begin(), inputs.end(), input) == inputs.end())
           inputs.push_back(std::move(input));
       });
@@ -247,21 +504,60 @@ class Builder {
   const Formula& formula_;
   const Table& table_;
   const DesignOptions& options_;
-  std::vector<std::string> names_;
-  TableColumns columns_;
-  std::vector<std::size_t> missing_;  // cells, by column
-  std::vector<Moments> moments_;      // by term
-  std::vector<double> block_;         // by term (then response and offset), then by row
-  std::vector<double> factor_;
-  std::vector<std::size_t> kept_;  // rows of the block
+  Binder binder_;
+  std::vector<Single> counts_;  // the response; or successes and failures
+  std::vector<Single> offsets_;
+  std::vector<Single> weights_;
+  std::vector<std::string> response_levels_;
+  RecordPlan plan_;
+  std::size_t dense_ = 0;
+  std::size_t stride_ = 0;
+  std::vector<std::size_t> multiplier_slots_;
+  std::vector<std::size_t> code_slots_;
+
+  // Of a block of rows:
+  std::vector<std::vector<double>> numbers_;       // by variable, then column, then row
+  std::vector<std::vector<std::uint32_t>> codes_;  // by variable, then row
+  std::vector<double> y_, offset_, weight_, rows_;
+  std::vector<char> keep_;
+  std::vector<std::size_t> kept_;
+  std::vector<std::size_t> refuse_;  // rows of the table with a value that is not finite
+
+  std::vector<Moments> moments_;  // of the dense columns
+  std::vector<ColumnSums> sums_;  // of all columns; 0 for dense ones
 };
 
 }  // namespace
 
+namespace {
+
+// Levels of new data are those that the fit has coefficients for.
+void keep_used_levels(Design& design) {
+  for (const FactorLevels& factor : design.factors)
+    for (Learnt& entry : design.recipe.learnt)
+      if (entry.expression == factor.name) {
+        // The base of treatment contrasts may be another than the first.
+        const auto base = std::find(factor.levels.begin(), factor.levels.end(), factor.base);
+        entry.numbers = {base == factor.levels.end() ? 0 : static_cast<double>(base - factor.levels.begin())};
+        entry.levels = factor.levels;
+      }
+}
+
+}  // namespace
+
 Design build_design(const Formula& formula, Table table, const DesignOptions& options) {
-  Builder builder(formula, table, options);
-  Design design = builder.evaluate_rows();
-  const std::vector<Moments> moments = std::move(builder).moments();
+  std::vector<Learnt> learnt;
+  Design design;
+  std::vector<Moments> moments;
+  {
+    Builder builder(formula, table, options, learnt);
+    design = builder.evaluate_rows();
+    moments = builder.moments(design);
+    design.typical = builder.typical(design);
+  }
+  design.recipe.names = design.names;
+  design.recipe.learnt = std::move(learnt);
+  keep_used_levels(design);
   table.columns = {};  // x has taken their place
 
   check_columns(design, moments, options.scale);
@@ -269,6 +565,24 @@ Design build_design(const Formula& formula, Table table, const DesignOptions& op
   // In few rows columns may coincide by chance, and priors tell their coefficients apart.
   if (design.rows > design.dim) check_pairs(design, moments, projections);
   return design;
+}
+
+void Design::working_row(std::size_t i, std::span<double> out) const noexcept {
+  const double* const record = row(i);
+  for (std::size_t j = 0; j < dim; ++j) out[j] = -shift[j] / divisor[j];
+  for (std::size_t d = 0; d < dense.size(); ++d) out[dense[d]] = record[d];
+  for (const LevelBlock& block : blocks) {
+    const std::size_t cell = block.cell(record);
+    for (std::size_t e = block.starts[cell]; e < block.starts[cell + 1]; ++e) {
+      const std::size_t j = block.columns[e];
+      out[j] = (block.values[e] * block.factor(record) - shift[j]) / divisor[j];
+    }
+  }
+}
+
+void Design::user_row(std::size_t i, std::span<double> out) const noexcept {
+  working_row(i, out);
+  for (std::size_t j = 0; j < dim; ++j) out[j] = centre[j] + scale[j] * out[j];
 }
 
 }  // namespace mlo

@@ -16,12 +16,13 @@ void check_rows(const Design& design);
 // as an intercept.
 void check_columns(const Design& design, std::span<const Moments> moments, Scale scale);
 
-// Turns design.x from the columns as evaluated into working columns and sets centre, scale and sd.
-// Returns, for each column, its projection on one fixed pseudo-random vector (see check_pairs).
+// Turns the dense columns of design.x from columns as evaluated into working columns and sets centre, scale,
+// sd, shift and divisor. Returns, for each dense column, its projection on one fixed pseudo-random vector
+// (see check_pairs).
 [[nodiscard]] std::vector<double> scale_columns(Design& design, std::span<const Moments> moments,
                                                 Scale scale);
 
-// Throws ModelError if one working column equals another or its negative.
+// Throws ModelError if one dense working column equals another or its negative.
 void check_pairs(const Design& design, std::span<const Moments> moments, std::span<const double> projections);
 
 }  // namespace mlo

@@ -38,14 +38,15 @@ void ArithmeticCheck::visit(const Expression& e) const {
       break;
     case Expression::Kind::dot:
       fail(formula_, e.position, "'.' stands for terms; it has no value");
-    case Expression::Kind::text:
-      fail(formula_, e.position, "text columns and text values are not supported yet");
     case Expression::Kind::call:
       if (e.name == "offset") fail(formula_, e.position, "offset() must stand alone on the right of '~'");
+      if (e.name == "cbind")
+        fail(formula_, e.position, "cbind(successes, failures) must stand alone on the left of '~'");
       break;
     case Expression::Kind::binary:
       if (e.name == ":") fail(formula_, e.position, "':' is not arithmetic; write '*'");
-      if (e.name.front() == '%') fail(formula_, e.position, fmt::format("'{}' is not supported", e.name));
+      if (e.name.front() == '%' && e.name != "%in%" && e.name != "%%" && e.name != "%/%")
+        fail(formula_, e.position, fmt::format("'{}' is not supported", e.name));
       break;
     default:
       break;
@@ -106,7 +107,12 @@ Formula parse_formula(std::string_view text, std::span<const std::string> column
   const Expression right = syntax::parse_side(text, std::span(tokens).subspan(after), syntax::Side::terms);
 
   const syntax::ArithmeticCheck check(text, columns);
-  check(formula.response);
+  if (const Expression& response = syntax::without_groups(formula.response);
+      response.kind == Expression::Kind::call && response.name == "cbind") {
+    for (const Expression& count : response.arguments) check(count);
+  } else {
+    check(formula.response);
+  }
   std::set<std::string> taken;
   syntax::for_each_name(formula.response, [&](const Expression& name) { taken.insert(name.name); });
   collect_offset_names(right, taken);

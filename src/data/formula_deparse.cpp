@@ -3,6 +3,7 @@
 #include <array>
 #include <cassert>
 #include <charconv>
+#include <cmath>
 
 #include "data/formula_syntax.hpp"
 
@@ -13,6 +14,7 @@ using Kind = Expression::Kind;
 
 // Shortest digits that read back to the same number; scientific where that is shorter, as R does: 0.1, 1e+05.
 std::string spell(double number) {
+  if (std::isinf(number)) return "Inf";
   const auto written = [&](std::chars_format format) {
     std::array<char, 400> digits{};  // 5e-324 takes 326
     const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number, format);
@@ -39,8 +41,14 @@ void append(std::string& out, const Expression& e) {
     case Kind::number:
       out += spell(e.number);
       return;
+    case Kind::logical:
+      out += e.number != 0 ? "TRUE" : "FALSE";
+      return;
     case Kind::name:
       out += syntax::quoted_if_needed(e.name);
+      return;
+    case Kind::word:
+      out += e.name;
       return;
     case Kind::text:
       out += in_quotes(e.name);
@@ -68,6 +76,7 @@ void append(std::string& out, const Expression& e) {
       out += '(';
       for (std::size_t i = 0; i < e.arguments.size(); ++i) {
         if (i > 0) out += ", ";
+        if (i < e.labels.size() && !e.labels[i].empty()) out += e.labels[i] + " = ";
         append(out, e.arguments[i]);
       }
       out += ')';

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "data/formula_syntax.hpp"
@@ -114,6 +115,14 @@ class Parser {
       case Token::Kind::name:
         take();
         if (is("(")) return parse_call(token);
+        if (token.text == "TRUE" || token.text == "FALSE")
+          return {.kind = Kind::logical,
+                  .position = token.position,
+                  .number = static_cast<double>(token.text == "TRUE")};
+        if (token.text == "Inf")
+          return {.kind = Kind::number,
+                  .position = token.position,
+                  .number = std::numeric_limits<double>::infinity()};
         return {.kind = token.text == "." ? Kind::dot : Kind::name,
                 .position = token.position,
                 .name = token.text};
@@ -152,19 +161,29 @@ class Parser {
     Expression call{.kind = Kind::call, .position = name.position, .name = name.text};
     ++calls_;
     if (!is(")")) {
-      call.arguments.push_back(parse(0));
+      parse_argument(call);
       while (is(",")) {
         take();
-        call.arguments.push_back(parse(0));
+        parse_argument(call);
       }
     }
     close(open);
     --calls_;
-    if (call.arguments.size() != 1) {
-      fail(formula_, name.position,
-           fmt::format("{}() takes 1 argument (got {})", name.text, call.arguments.size()));
-    }
+    if (const std::string wrong = wrong_arguments(call); !wrong.empty()) fail(formula_, name.position, wrong);
     return call;
+  }
+
+  // "df = 5", or a value without a label.
+  void parse_argument(Expression& call) {
+    const Token& next = tokens_[std::min(at_ + 1, tokens_.size() - 1)];
+    const bool labelled =
+        peek().kind == Token::Kind::name && next.kind == Token::Kind::symbol && next.text == "=";
+    call.labels.push_back(labelled ? peek().text : "");
+    if (labelled) at_ += 2;
+    call.arguments.push_back(parse(0));
+    // The name of a contrast is not the name of a column.
+    Expression& value = call.arguments.back();
+    if (value.kind == Kind::name && call.name == "C" && call.arguments.size() > 1) value.kind = Kind::word;
   }
 
   void close(const Token& open) {

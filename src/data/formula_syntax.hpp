@@ -35,12 +35,21 @@ enum class Side { response, terms };
 // Parses the tokens up to the first ~ or the end. Throws UsageError.
 [[nodiscard]] Expression parse_side(std::string_view formula, std::span<const Token> tokens, Side side);
 
-// A function of one argument. The table of these is all that the grammar knows about functions.
+// A function of formulas and its parameters, in R's order. The table of these is all that the grammar knows
+// about functions; what they mean is in bind.cpp.
 struct Function {
   std::string_view name;
-  void (*apply)(std::span<double> values);
+  std::string_view parameters;  // "x, df, knots"; "..." is any number of arguments
+  std::size_t required = 1;
+  // Set for a function of one number.
+  void (*apply)(std::span<double> values) = nullptr;
 };
 [[nodiscard]] const Function* find_function(std::string_view name);
+// The argument of a call for a parameter, by its label or its place; null if it is not given. The parser has
+// checked that labels and places are right.
+[[nodiscard]] const Expression* argument(const Expression& call, std::string_view parameter);
+// Why the arguments of a call do not fit the function, or "".
+[[nodiscard]] std::string wrong_arguments(const Expression& call);
 // "unknown function ...; the functions are ...", or that R's function is not supported yet.
 [[nodiscard]] std::string unknown_function(const std::string& name);
 
@@ -63,7 +72,7 @@ void for_each_name(const Expression& expression, const Visit& visit) {
 // The expression without the parentheses around it.
 [[nodiscard]] const Expression& without_groups(const Expression& expression);
 
-// Checks that an expression can be evaluated row by row: known columns, arithmetic only, at least one column.
+// Checks that an expression has a value for each row: known columns, arithmetic only, at least one column.
 class ArithmeticCheck {
  public:
   ArithmeticCheck(std::string_view formula, std::span<const std::string> columns);
@@ -76,7 +85,7 @@ class ArithmeticCheck {
   std::set<std::string_view> known_;
 };
 
-// The right side, read as terms: R's algebra of + - : * ^ ( ) . 0 1.
+// The right side, read as terms: R's algebra of + - : * ^ / %in% ( ) . 0 1.
 class TermReader {
  public:
   // `dot`: the columns that '.' stands for.
@@ -95,6 +104,7 @@ class TermReader {
   [[nodiscard]] TermList read_sum(const Expression& expression);
   [[nodiscard]] TermList read_product(const Expression& expression);
   [[nodiscard]] TermList read_power(const Expression& expression);
+  [[nodiscard]] TermList read_nesting(const Expression& expression);
   [[nodiscard]] TermList read_negative(const Expression& expression);
   [[nodiscard]] TermList variable(const Expression& expression);
   void read_number(const Expression& expression);

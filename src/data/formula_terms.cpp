@@ -22,8 +22,13 @@ constexpr std::size_t max_terms = 10'000;
 bool is_sum(const Expression& e) { return e.kind == Kind::binary && (e.name == "+" || e.name == "-"); }
 bool is_product(const Expression& e) { return e.kind == Kind::binary && (e.name == ":" || e.name == "*"); }
 bool is_power(const Expression& e) { return e.kind == Kind::binary && e.name == "^"; }
+// b %in% a nests terms; x %in% c("a", "b") is a comparison.
 bool is_nesting(const Expression& e) {
-  return e.kind == Kind::binary && (e.name == "/" || e.name.front() == '%');
+  if (e.kind != Kind::binary) return false;
+  if (e.name == "%in%")
+    return !(e.arguments[1].kind == Kind::call && e.arguments[1].name == "c") &&
+           e.arguments[1].kind != Kind::text && e.arguments[1].kind != Kind::number;
+  return e.name == "/";
 }
 bool is_switch(const Expression& e) { return e.kind == Kind::number && (e.number == 0 || e.number == 1); }
 
@@ -51,12 +56,15 @@ bool reads_as_terms(const Expression& e) {
     case Kind::number:
       return is_switch(e);
     case Kind::text:
+    case Kind::logical:
+    case Kind::word:
       return false;
     case Kind::unary:
       return e.name == "-" && reads_as_terms(e.arguments[0]);
     case Kind::binary:
       if (is_power(e)) return reads_as_terms(e.arguments[0]);
-      return (is_sum(e) || is_product(e)) && reads_as_terms(e.arguments[0]) && reads_as_terms(e.arguments[1]);
+      return (is_sum(e) || is_product(e) || is_nesting(e)) && reads_as_terms(e.arguments[0]) &&
+             reads_as_terms(e.arguments[1]);
   }
   return false;
 }
@@ -107,25 +115,18 @@ TermReader::TermList TermReader::read(const Expression& e) {
       if (is_sum(e)) return read_sum(e);
       if (is_product(e)) return read_product(e);
       if (is_power(e)) return read_power(e);
-      if (is_nesting(e)) {
-        const std::string left = deparse(e.arguments[0]);
-        const std::string right = deparse(e.arguments[1]);
-        fail(formula_, e.position,
-             e.name == "/"
-                 ? fmt::format("'/' is not supported between terms; write I({}/{}) for a ratio, {} + {}:{} "
-                               "for nested effects",
-                               left, right, left, left, right)
-                 : fmt::format("'{}' is not supported between terms; write {}:{} for an interaction", e.name,
-                               left, right));
-      }
+      if (is_nesting(e)) return read_nesting(e);
       if (is_random_effect(e))
         fail(formula_, e.position,
              fmt::format(
-                 "random effects, as in (1 | group), are not supported; for \"one or the other\" write I({})",
+                 "group effects, as in (1 | group), come with grouped models and are not supported yet; a "
+                 "factor has the same place in a formula; for \"one or the other\" write I({})",
                  deparse(e)));
       return variable(e);  // a comparison or a logical
     case Kind::name:
     case Kind::text:
+    case Kind::logical:
+    case Kind::word:
       return variable(e);
   }
   return {};
@@ -165,6 +166,29 @@ TermReader::TermList TermReader::read_product(const Expression& e) {
   if (e.name == ":") return both;
   for (Key& key : right.keys) add(left, std::move(key), e.position);
   for (Key& key : both.keys) add(left, std::move(key), e.position);
+  return left;
+}
+
+// a/b = a + a:b: b within a. With several terms on the left, b is within all of their variables together.
+// b %in% a = a:b, though R names it otherwise.
+TermReader::TermList TermReader::read_nesting(const Expression& e) {
+  const bool slash = e.name == "/";
+  if (slash && !reads_as_terms(e.arguments[1]))
+    fail(formula_, e.position,
+         fmt::format("'/' between terms nests one in the other; write I({}) for a ratio", deparse(e)));
+  ++products_;
+  TermList left = read(e.arguments[0]);
+  const TermList right = read(e.arguments[1]);
+  --products_;
+  if (!slash) return interact(left, right, e.position);
+  Key within;
+  for (const Key& key : left.keys) {
+    Key both;
+    std::set_union(within.begin(), within.end(), key.begin(), key.end(), std::back_inserter(both));
+    within = std::move(both);
+  }
+  const TermList outer{.keys = {within}, .seen = {within}};
+  for (Key& key : interact(outer, right, e.position).keys) add(left, std::move(key), e.position);
   return left;
 }
 

@@ -40,17 +40,57 @@ void add_scale_note(Scale scale, std::vector<std::string>& notes) {
                   scale == Scale::standard ? "centred and " : ""));
 }
 
+// "origin: 219 levels, base "ABE"": what a reader needs to know to read the coefficients.
+void add_factor_notes(const Design& design, std::vector<std::string>& notes) {
+  for (const FactorLevels& factor : design.factors) {
+    std::string note = fmt::format("{}: {} levels", factor.name, grouped(factor.levels.size()));
+    if (!factor.base.empty()) note += fmt::format(", base \"{}\"", factor.base);
+    if (factor.unused > 0) note += fmt::format(", {} unused", grouped(factor.unused));
+    notes.push_back(std::move(note));
+  }
+  if (design.response_levels.size() == 2)
+    notes.push_back(fmt::format("the response is 1 for {} \"{}\" and 0 for \"{}\"", design.response,
+                                design.response_levels[1], design.response_levels[0]));
+  if (!design.empty_columns.empty())
+    notes.push_back(
+        fmt::format("no row has {}{}: left out", design.empty_columns[0],
+                    design.empty_columns.size() == 1
+                        ? ""
+                        : fmt::format(" and {} more interactions", design.empty_columns.size() - 1)));
+  if (design.weightless > 0)
+    notes.push_back(fmt::format("{} rows have the weight 0 and are not used", grouped(design.weightless)));
+}
+
+// The columns that a fit reads: those of the formula and those that options name.
+std::vector<std::string> wanted_columns(const FitOptions& options, const Formula& formula,
+                                        const std::vector<std::string>& header) {
+  std::vector<std::string> wanted = formula.columns();
+  const auto want = [&](const std::optional<std::string>& column, const char* option) {
+    if (!column) return;
+    if (std::find(header.begin(), header.end(), *column) == header.end())
+      throw UsageError(fmt::format("`{}`: no column \"{}\" in the data", option, *column));
+    if (std::find(wanted.begin(), wanted.end(), *column) == wanted.end()) wanted.push_back(*column);
+  };
+  want(options.row_weights, "row-weights");
+  want(options.trials, "trials");
+  return wanted;
+}
+
 Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   const Scale scale = options.scale == "sd"         ? Scale::sd
                       : options.scale == "standard" ? Scale::standard
                                                     : Scale::none;
-  Design design =
-      build_design(formula, std::move(table),
-                   {.scale = scale, .missing = options.missing == "error" ? Missing::error : Missing::drop});
+  Design design = build_design(formula, std::move(table),
+                               {.scale = scale,
+                                .missing = options.missing == "error" ? Missing::error : Missing::drop,
+                                .max_levels = static_cast<std::size_t>(options.max_levels),
+                                .row_weights = options.row_weights.value_or(""),
+                                .trials = options.trials.value_or("")});
   Loaded out;
   out.response = design.response;
   out.data = {design.rows_in_file, design.rows, design.dropped};
   add_scale_note(scale, out.notes);
+  add_factor_notes(design, out.notes);
   out.model = make_model(*find_family(options.family), std::move(design), options.numbers,
                          {options.prior, options.prior_intercept, options.prior_for}, out.notes);
   return out;
@@ -227,7 +267,7 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
     if (watcher.phase) watcher.phase("reading " + options.data, share);
   };
   const Formula formula = parse_formula(options.formula, reader.header());
-  const std::vector<std::string> wanted = formula.columns();
+  const std::vector<std::string> wanted = wanted_columns(options, formula, reader.header());
   Loaded loaded = load(options, formula, reader.read(wanted, show));
   const Plan plan = resolve(options, {.rows = loaded.model->rows(),
                                       .dim = loaded.model->dim(),

@@ -28,7 +28,7 @@ SliceLine slice_line(const AwkwardLine& line) {
 
 std::vector<SliceLine> principal_lines(const Glm& model, const Mode& mode) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> axes(mode.information);
-  const std::size_t n = model.rows(), p = model.dim(), q = model.columns();
+  const std::size_t n = model.rows(), p = model.dim();
   std::vector<SliceLine> out;
   for (std::size_t k = 0; k < p; ++k) {
     const auto axis = static_cast<Eigen::Index>(k);
@@ -43,7 +43,7 @@ std::vector<SliceLine> principal_lines(const Glm& model, const Mode& mode) {
     for (std::size_t i = 0; i < n; ++i) line.rows.push_back(static_cast<RowId>(i));
     line.slopes.resize(n);
     line.y.resize(n);
-    model.store().products(Coefficients(params(u), q), Rows::range(0, n), line.slopes);
+    model.store().products(Coefficients(params(u), model.store()), Rows::range(0, n), line.slopes);
     model.store().responses(Rows::range(0, n), line.y);
     out.push_back(std::move(line));
   }
@@ -90,7 +90,7 @@ LineSlices::Change LineSlices::at(const SliceLine& line, const Eigen::VectorXd& 
 // On the scale z, position = sd sinh(z): there even Student's tails fall exponentially, so that stepping out
 // takes a few steps of fixed width wherever the slice is. The log density of z has log cosh(z) more.
 double LineSlices::slice(Stream& stream, const SliceLine& line, Eigen::VectorXd& theta, StepInfo& info) {
-  model_->store().predictors(Coefficients(params(theta), model_->columns()), Rows(line.rows), eta_);
+  model_->store().predictors(Coefficients(params(theta), model_->store()), Rows(line.rows), eta_);
   moved_ = theta;
   double position = -line.centre;
   for (std::size_t k = 0; k < line.columns.size(); ++k)

@@ -121,6 +121,21 @@ std::vector<Option> model_options() {
                   .field = &FitOptions::missing,
                   .help = "Rows with missing cells: drop or error",
                   .rule = one_of({"drop", "error"})});
+  rows.push_back({.name = "max-levels",
+                  .group = Group::model,
+                  .field = &FitOptions::max_levels,
+                  .help = "The most levels that one factor may have. A text column with more is usually an "
+                          "identifier",
+                  .rule = between(2, 4e6)});
+  rows.push_back({.name = "row-weights",
+                  .group = Group::model,
+                  .field = &FitOptions::row_weights,
+                  .help = "A column of frequencies: a row counts as often as it says. Default: once"});
+  rows.push_back({.name = "trials",
+                  .group = Group::model,
+                  .field = &FitOptions::trials,
+                  .help = "logistic: a column of numbers of trials; the response is then the share of "
+                          "successes. The same as cbind(successes, failures) as the response"});
   return rows;
 }
 

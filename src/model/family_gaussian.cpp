@@ -28,7 +28,7 @@ SummedLikelihood sums_of_mean(const Mode& mode) {
 // -n a - e^(-2a) (the residuals' sum of squares) / 2; the sum of squares is quadratic in the coefficients.
 class Sums {
  public:
-  Sums(const Mode& mode, std::size_t rows) : rows_(static_cast<double>(rows)) {
+  Sums(const Mode& mode, double rows) : rows_(rows) {
     const Eigen::Index p = mode.evaluated_at.size() - 1;
     log_sigma_ = mode.evaluated_at[p];
     const double variance = std::exp(2 * log_sigma_);
@@ -112,7 +112,7 @@ class Gaussian final : public Family {
     return fmt::format("the columns predict the response \"{}\" exactly: sigma would be 0", design.response);
   }
 
-  [[nodiscard]] SummedLikelihood summed(const Mode& mode, std::size_t rows) const override {
+  [[nodiscard]] SummedLikelihood summed(const Mode& mode, double rows) const override {
     if (estimates_second()) return Sums(mode, rows);
     return sums_of_mean(mode);
   }

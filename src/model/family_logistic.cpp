@@ -73,8 +73,10 @@ std::function<double(Stream&, double)> simulated(const FamilyNumbers& /*numbers*
 
 const FamilySpec logistic_family{
     .name = "logistic",
-    .response = "0 or 1",
+    .response = "0 or 1; text with two levels; cbind(successes, failures); a share of `trials`",
     .parameters = "coefficients (log odds)",
+    .binary = true,
+    .shares = true,
     .curved = true,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Logistic>(); },
     .simulation = {.numbers = {}, .response = simulated}};

@@ -21,8 +21,12 @@ void check_binary(const Design& design, std::string_view family) {
   bool zero = false, one = false;
   for (std::size_t i = 0; i < design.rows; ++i) {
     const double y = design.y(i);
-    if (y != 0 && y != 1) refuse_response(design, i, fmt::format("a {} model needs 0 or 1", family));
-    (y == 0 ? zero : one) = true;
+    if (design.shares ? !(y >= 0 && y <= 1) : y != 0 && y != 1)
+      refuse_response(design, i,
+                      design.shares ? "a share of trials must be from 0 to 1"
+                                    : fmt::format("a {} model needs 0 or 1", family));
+    zero = zero || y < 1;
+    one = one || y > 0;
   }
   if (!zero || !one)
     throw DataError(design.source.name,
@@ -53,16 +57,24 @@ void check_varies(const Design& design, std::string_view family) {
 }
 
 double mean_response(const Design& design) {
-  double sum = 0;
-  for (std::size_t i = 0; i < design.rows; ++i) sum += design.y(i);
-  return sum / static_cast<double>(design.rows);
+  double sum = 0, weight = 0;
+  for (std::size_t i = 0; i < design.rows; ++i) {
+    sum += design.weight(i) * design.y(i);
+    weight += design.weight(i);
+  }
+  return sum / weight;
 }
 
 ResponseScale plain_scale(const Design& design) {
-  const double n = static_cast<double>(design.rows);
+  double n = static_cast<double>(design.rows);
+  if (design.has_weight) {
+    n = 0;
+    for (std::size_t i = 0; i < design.rows; ++i) n += design.weight(i);
+  }
   double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < design.rows; ++i) mean += design.y(i) / n;
-  for (std::size_t i = 0; i < design.rows; ++i) squares += (design.y(i) - mean) * (design.y(i) - mean);
+  for (std::size_t i = 0; i < design.rows; ++i) mean += design.weight(i) * (design.y(i) / n);
+  for (std::size_t i = 0; i < design.rows; ++i)
+    squares += design.weight(i) * ((design.y(i) - mean) * (design.y(i) - mean));
   const double sd = std::sqrt(squares / std::max(1.0, n - 1));
   return {mean, sd > 0 ? sd : 1};
 }
@@ -85,8 +97,10 @@ StartingPoint start_at(const Design& design, double eta) {
 }
 
 bool binary_recedes(std::span<const double> y, std::span<const double> t, double tolerance) noexcept {
-  for (std::size_t k = 0; k < y.size(); ++k)
-    if (!((2 * y[k] - 1) * t[k] >= -tolerance)) return false;
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    if (y[k] > 0 && !(t[k] >= -tolerance)) return false;
+    if (y[k] < 1 && !(t[k] <= tolerance)) return false;
+  }
   return true;
 }
 

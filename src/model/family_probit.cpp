@@ -83,6 +83,7 @@ const FamilySpec probit_family{
     .name = "probit",
     .response = "0 or 1",
     .parameters = "coefficients",
+    .binary = true,
     .curved = true,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Probit>(); },
     .simulation = {.numbers = {}, .response = simulated}};

@@ -73,9 +73,11 @@ StartingPoint robust_start(const Design& design, double nu) {
   const auto p = static_cast<Eigen::Index>(design.dim);
   Eigen::MatrixXd x(static_cast<Eigen::Index>(count), p);
   Eigen::VectorXd y(x.rows());
+  std::vector<double> row(design.dim);
   for (Eigen::Index k = 0; k < x.rows(); ++k) {
     const std::size_t i = ids[static_cast<std::size_t>(k)];
-    x.row(k) = Eigen::Map<const Eigen::RowVectorXd>(design.row(i), p);
+    design.working_row(i, row);
+    x.row(k) = Eigen::Map<const Eigen::RowVectorXd>(row.data(), x.cols());
     y[k] = design.y(i) - (design.has_offset ? design.offset(i) : 0);
   }
   Eigen::VectorXd beta = Eigen::VectorXd::Zero(p);

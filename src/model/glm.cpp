@@ -43,10 +43,9 @@ GlmPriors usual_priors(const Design& design, const Family& family) {
   const ResponseScale y = spec.response_scale == nullptr ? ResponseScale{} : spec.response_scale(design);
   GlmPriors priors;
   for (std::size_t j = 0; j < design.dim; ++j)
-    // Column scales are never 0: a constant column was refused if there is an intercept, and otherwise its
-    // scale is its root mean square.
-    priors.coefficients.push_back(
-        Prior::normal(0, 2.5 * y.sd / (design.sd[j] > 0 ? design.sd[j] : design.scale[j])));
+    // Never 0: a constant column was refused if there is an intercept, and otherwise this is its root mean
+    // square.
+    priors.coefficients.push_back(Prior::normal(0, 2.5 * y.sd / design.typical[j]));
   if (design.intercept) {
     priors.coefficients[0] = Prior::normal(y.centre, 10 * y.sd);
     priors.intercept_at_means = true;
@@ -67,7 +66,7 @@ Glm::Glm(Design design, std::shared_ptr<const Family> family, Layout layout)
       family_(std::move(family)),
       curve_(family_->curve()),
       layout_(std::move(layout)) {
-  family_->check(store_.design());
+  check();
 }
 
 Glm::Glm(Design design, std::shared_ptr<const Family> family, GlmPriors priors)
@@ -75,11 +74,37 @@ Glm::Glm(Design design, std::shared_ptr<const Family> family, GlmPriors priors)
       family_(std::move(family)),
       curve_(family_->curve()),
       layout_(glm_layout(store_.design(), *family_, std::move(priors))) {
-  family_->check(store_.design());
+  check();
+}
+
+void Glm::check() {
+  const Design& design = store_.design();
+  weight_ = static_cast<double>(design.rows);
+  if (weighted()) {
+    weight_ = 0;
+    for (std::size_t i = 0; i < design.rows; ++i) weight_ += design.weight(i);
+  }
+  const FamilySpec& spec = family_->spec();
+  if (design.shares && !spec.shares)
+    throw ModelError(fmt::format(
+        "cbind(successes, failures) and `trials` are for `family logistic`, not for `family {}`", spec.name));
+  if (!design.response_levels.empty() && !spec.binary)
+    throw ModelError(
+        fmt::format("the response {} is text (\"{}\"), and a {} model needs numbers; `family logistic` "
+                    "takes text with two levels",
+                    design.response, design.response_levels[0], spec.name));
+  if (design.response_levels.size() > 2)
+    throw ModelError(fmt::format(
+        "the response {} has {} levels (\"{}\", \"{}\", \"{}\"{}); for one of them against the "
+        "others, write {} == \"{}\" ~ ...",
+        design.response, design.response_levels.size(), design.response_levels[0], design.response_levels[1],
+        design.response_levels[2], design.response_levels.size() > 3 ? ", ..." : "", design.response,
+        design.response_levels[1]));
+  family_->check(design);
 }
 
 std::optional<CurvedRows> Glm::curved() const {
-  if (!curve_) return std::nullopt;
+  if (!curve_ || weighted()) return std::nullopt;
   return CurvedRows{&store_, curve_.get()};
 }
 
@@ -90,30 +115,47 @@ void Glm::load(const Coefficients& beta, Rows rows, Rows256& block) const noexce
 }
 
 void Glm::log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept {
-  const Coefficients beta(theta, columns());
+  const Coefficients beta(theta, store_);
   Rows256 block;
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     load(beta, rows.part(first, count), block);
     family_->terms(block.batch(count, log_second(theta)), terms.subspan(first, count));
+    if (weighted()) weigh(rows.part(first, count), {terms.subspan(first, count)});
   }
 }
 
+// Multiplies values of rows by their weights.
+void Glm::weigh(Rows rows, std::initializer_list<std::span<double>> values) const noexcept {
+  std::array<double, block_rows> w;
+  store_.weights(rows, w);
+  for (const std::span<double> each : values)
+    for (std::size_t k = 0; k < rows.size(); ++k) each[k] *= w[k];
+}
+
 double Glm::log_likelihood(Params theta, Rows rows) const noexcept {
-  const Coefficients beta(theta, columns());
+  const Coefficients beta(theta, store_);
   Rows256 block;
   double total = 0;
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     load(beta, rows.part(first, count), block);
-    total += family_->sum(block.batch(count, log_second(theta)));
+    if (!weighted()) {
+      total += family_->sum(block.batch(count, log_second(theta)));
+      continue;
+    }
+    std::array<double, block_rows> terms;
+    const std::span<double> here = std::span(terms).first(count);
+    family_->terms(block.batch(count, log_second(theta)), here);
+    weigh(rows.part(first, count), {here});
+    for (const double term : here) total += term;
   }
   return total;
 }
 
 void Glm::log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                      std::span<double> differences) const noexcept {
-  const Coefficients from_beta(from, columns()), to_beta(to, columns());
+  const Coefficients from_beta(from, store_), to_beta(to, store_);
   std::array<double, pair_rows> from_eta, to_eta, y;
   for (std::size_t first = 0; first < ids.size(); first += pair_rows) {
     const std::size_t count = std::min(pair_rows, ids.size() - first);
@@ -122,6 +164,7 @@ void Glm::log_likelihood_differences(Params from, Params to, std::span<const Row
     family_->differences({{from_eta.data(), count}, {y.data(), count}, log_second(from)},
                          {{to_eta.data(), count}, {y.data(), count}, log_second(to)},
                          differences.subspan(first, count));
+    if (weighted()) weigh(Rows(ids.subspan(first, count)), {differences.subspan(first, count)});
   }
 }
 
@@ -146,7 +189,7 @@ struct DerivativeBlock {
 // loses no digits.
 void Glm::log_likelihood_remainders(Params centre, Params from, Params to, std::span<const RowId> ids,
                                     std::span<double> remainders) const noexcept {
-  const Coefficients beta(centre, columns()), from_beta(from, columns()), to_beta(to, columns());
+  const Coefficients beta(centre, store_), from_beta(from, store_), to_beta(to, store_);
   const double a = log_second(centre), from_a = log_second(from), to_a = log_second(to);
   std::array<double, block_rows> from_eta, to_eta;
   Rows256 block;
@@ -172,19 +215,36 @@ void Glm::log_likelihood_remainders(Params centre, Params from, Params to, std::
       }
       out[k] -= expansion;
     }
+    if (weighted()) weigh(Rows(ids.subspan(first, count)), {out});
   }
+}
+
+// The family's derivatives, weighed; returns the sum of the terms.
+double Glm::derivatives(Rows rows, const Batch& batch, const BatchDerivatives& f) const noexcept {
+  double value = family_->derivatives(batch, f);
+  if (!weighted()) return value;
+  std::array<double, block_rows> terms;
+  const std::span<double> here = std::span(terms).first(rows.size());
+  family_->terms(batch, here);
+  if (family_->estimates_second())
+    weigh(rows, {here, f.first, f.second, f.aux, f.aux_second, f.aux_eta});
+  else
+    weigh(rows, {here, f.first, f.second});
+  value = 0;
+  for (const double term : here) value += term;
+  return value;
 }
 
 void Glm::gradients(Params theta, Rows rows, Eigen::MatrixXd& out) const {
   out.resize(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(dim()));
-  const Coefficients beta(theta, columns());
+  const Coefficients beta(theta, store_);
   Rows256 block;
   DerivativeBlock f;
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     const Rows part = rows.part(first, count);
     load(beta, part, block);
-    family_->derivatives(block.batch(count, log_second(theta)), f.spans(count));
+    static_cast<void>(derivatives(part, block.batch(count, log_second(theta)), f.spans(count)));
     store_.scaled_rows(part, f.first, out, first);
     if (family_->estimates_second())
       for (std::size_t k = 0; k < count; ++k)
@@ -196,26 +256,29 @@ void Glm::add_derivatives(Params theta, Rows rows, Derivatives& d) const {
   const std::size_t p = columns();
   const bool second = family_->estimates_second();
   const auto last = static_cast<Eigen::Index>(p);
-  const Coefficients beta(theta, p);
+  const Coefficients beta(theta, store_);
   Rows256 block;
   DerivativeBlock f;
-  std::vector<double> gradient(p, 0.0), cross(second ? p : 0, 0.0);
-  std::vector<double> information(p * p, 0.0);  // upper triangle
+  MomentSums sums(store_, true), cross_sums(store_, false);
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     const Rows part = rows.part(first, count);
     load(beta, part, block);
-    d.value += family_->derivatives(block.batch(count, log_second(theta)), f.spans(count));
+    d.value += derivatives(part, block.batch(count, log_second(theta)), f.spans(count));
     for (std::size_t k = 0; k < count; ++k) f.second[k] = -f.second[k];
-    store_.add_moments(part, f.first, f.second, gradient, information);
+    sums.add(part, f.first, f.second);
     if (second) {
       for (std::size_t k = 0; k < count; ++k) {
         d.gradient[last] += f.aux[k];
         d.information(last, last) -= f.aux_second[k];
       }
-      store_.add_moments(part, f.aux_eta, {}, cross, {});
+      cross_sums.add(part, f.aux_eta, {});
     }
   }
+  std::vector<double> gradient(p, 0.0), cross(p, 0.0);
+  std::vector<double> information(p * p, 0.0);  // upper triangle
+  sums.finish(gradient, information);
+  if (second) cross_sums.finish(cross, {});
   for (std::size_t j = 0; j < p; ++j) {
     const auto row = static_cast<Eigen::Index>(j);
     d.gradient[row] += gradient[j];
@@ -260,7 +323,7 @@ std::string Glm::degenerate(Params theta, const Derivatives& at, bool with_prior
 }
 
 bool Glm::recedes(Params direction, Rows rows) const {
-  const Coefficients beta(direction, columns());
+  const Coefficients beta(direction, store_);
   double length = 0;
   for (std::size_t j = 0; j < columns(); ++j) length += direction[j] * direction[j];
   if (length == 0) return false;

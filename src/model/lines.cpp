@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "mlo/model/glm.hpp"
@@ -14,14 +15,17 @@ namespace {
 struct Candidate {
   Line line;
   double common;
+  std::size_t dense;  // where the column is in a record; npos for a column of a factor
 };
+constexpr std::size_t coded = std::numeric_limits<std::size_t>::max();
 
-// The value that most rows of a column have, judged by some rows; nothing if it is not nearly all of them.
-std::optional<double> common_value(const Design& design, std::size_t column) {
+// The value that most rows of a dense column have, judged by some rows; nothing if it is not nearly all of
+// them.
+std::optional<double> common_value(const Design& design, std::size_t place) {
   constexpr std::size_t looks = 64, enough = 56;
   std::vector<double> seen;
   for (const RowId i : stratified_subset(design.rows, std::min(looks, design.rows)))
-    seen.push_back(design.row(i)[column]);
+    seen.push_back(design.row(i)[place]);
   std::sort(seen.begin(), seen.end());
   const double middle = seen[seen.size() / 2];
   const auto [first, last] = std::equal_range(seen.begin(), seen.end(), middle);
@@ -29,36 +33,98 @@ std::optional<double> common_value(const Design& design, std::size_t column) {
   return middle;
 }
 
-std::vector<Candidate> candidates(const Design& design, std::size_t few_rows) {
+std::vector<Candidate> candidates(const Design& design, std::size_t most_rows, std::size_t few_rows) {
+  std::vector<std::size_t> places(design.dim, coded);
+  for (std::size_t d = 0; d < design.dense.size(); ++d) places[design.dense[d]] = d;
   std::vector<Candidate> out;
   for (std::size_t j = 0; j < design.dim; ++j) {
     const bool constant = design.intercept && j == 0;
     std::optional<double> common;
-    if (!constant) common = common_value(design, j);
+    if (!constant && places[j] != coded) common = common_value(design, places[j]);
+    // Rows without the level have the same value.
+    if (places[j] == coded && design.level_rows[j] <= most_rows)
+      common = 0 - design.shift[j] / design.divisor[j];
     // A common value other than 0 needs an intercept that gives way.
     if (common && *common != 0 && !design.intercept) common.reset();
     if (!common && design.rows <= few_rows) common = 0;
-    if (common) out.push_back({{.column = j, .intercept = 0 - *common, .rows = {}, .slopes = {}}, *common});
+    if (common)
+      out.push_back({{.column = j, .intercept = 0 - *common, .rows = {}, .slopes = {}}, *common, places[j]});
   }
   return out;
 }
+
+// Adds a row to the candidates whose column has another value there.
+class RowVisitor {
+ public:
+  RowVisitor(const Design& design, std::vector<Candidate>& left, std::size_t most_rows)
+      : design_(design), left_(left), most_rows_(most_rows) {
+    index();
+  }
+  void visit(std::size_t i) {
+    const double* const record = design_.row(i);
+    bool full = false;
+    for (const std::size_t k : dense_) full = add(left_[k], i, record[left_[k].dense]) || full;
+    for (const LevelBlock& block : design_.blocks) {
+      if (!any_coded_) break;
+      const std::size_t cell = block.cell(record);
+      for (std::size_t e = block.starts[cell]; e < block.starts[cell + 1]; ++e) {
+        const std::size_t j = block.columns[e];
+        if (of_column_[j] == coded) continue;
+        const double value = (block.values[e] * block.factor(record) - design_.shift[j]) / design_.divisor[j];
+        full = add(left_[of_column_[j]], i, value) || full;
+      }
+    }
+    // A column of a factor on trial with the common value 0 differs in rows without the level too.
+    for (const std::size_t k : everywhere_) {
+      std::vector<double> x(design_.dim);
+      design_.working_row(i, x);
+      full = add(left_[k], i, x[left_[k].line.column]) || full;
+    }
+    if (!full) return;
+    std::erase_if(left_, [&](const Candidate& c) { return c.line.rows.size() > most_rows_; });
+    index();
+  }
+
+ private:
+  bool add(Candidate& c, std::size_t i, double value) const {
+    if (value == c.common) return false;
+    c.line.rows.push_back(static_cast<RowId>(i));
+    c.line.slopes.push_back(value - c.common);
+    return c.line.rows.size() > most_rows_;
+  }
+  void index() {
+    dense_.clear();
+    everywhere_.clear();
+    of_column_.assign(design_.dim, coded);
+    any_coded_ = false;
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      const Candidate& c = left_[k];
+      const std::size_t j = c.line.column;
+      if (c.dense != coded) {
+        dense_.push_back(k);
+      } else if (c.common == 0 - design_.shift[j] / design_.divisor[j]) {
+        of_column_[j] = k;
+        any_coded_ = true;
+      } else {
+        everywhere_.push_back(k);
+      }
+    }
+  }
+
+  const Design& design_;
+  std::vector<Candidate>& left_;
+  std::size_t most_rows_;
+  std::vector<std::size_t> dense_, everywhere_, of_column_;  // positions in left_
+  bool any_coded_ = false;
+};
 
 }  // namespace
 
 std::vector<Line> lines_of_few_rows(const RowStore& rows, std::size_t most_rows, std::size_t few_rows) {
   const Design& design = rows.design();
-  std::vector<Candidate> left = candidates(design, few_rows);
-  for (std::size_t i = 0; i < design.rows && !left.empty(); ++i) {
-    const double* const x = design.row(i);
-    bool full = false;
-    for (Candidate& c : left) {
-      if (x[c.line.column] == c.common) continue;
-      c.line.rows.push_back(static_cast<RowId>(i));
-      c.line.slopes.push_back(x[c.line.column] - c.common);
-      full = full || c.line.rows.size() > most_rows;
-    }
-    if (full) std::erase_if(left, [&](const Candidate& c) { return c.line.rows.size() > most_rows; });
-  }
+  std::vector<Candidate> left = candidates(design, most_rows, few_rows);
+  RowVisitor visitor(design, left, most_rows);
+  for (std::size_t i = 0; i < design.rows && !left.empty(); ++i) visitor.visit(i);
   std::vector<Line> out;
   out.reserve(left.size());
   for (Candidate& c : left) out.push_back(std::move(c.line));

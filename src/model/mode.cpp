@@ -60,14 +60,26 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
   if (block.diagonal().minCoeff() < 0) return std::nullopt;  // indefinite: says nothing about rank
   const VectorXd scale = block.diagonal().cwiseSqrt().cwiseInverse();
   const MatrixXd correlation = scale.asDiagonal() * block * scale.asDiagonal();
-  for (Index j = 1; j < p; ++j) {
-    const Eigen::LDLT<MatrixXd> before(correlation.topLeftCorner(j, j));
-    const VectorXd weights = before.solve(correlation.col(j).head(j));
-    const double left = correlation(j, j) - correlation.col(j).head(j).dot(weights);
-    // Away from the mode the observed information may be indefinite: that does not mean a lack of rank.
-    if (std::abs(left) > tolerance) continue;
-    return fmt::format("column {} is a linear combination of {}: remove one of them", name_of(problem, j),
-                       columns_of(problem, weights, 1e-6));
+  // The diagonal of a Cholesky factorization without pivoting is what is left of each column after those
+  // before it. Away from the mode the observed information may be indefinite: that does not mean a lack of
+  // rank, so a column is judged by the size of what is left, not by its sign.
+  MatrixXd factor = MatrixXd::Zero(p, p);  // L of L D L'
+  VectorXd left(p);
+  for (Index j = 0; j < p; ++j) {
+    const VectorXd row = factor.row(j).head(j);
+    left[j] = correlation(j, j) - row.cwiseProduct(left.head(j)).dot(row);
+    if (j > 0 && std::abs(left[j]) <= tolerance) {
+      const VectorXd weights =
+          Eigen::LDLT<MatrixXd>(correlation.topLeftCorner(j, j)).solve(correlation.col(j).head(j));
+      return fmt::format("column {} is a linear combination of {}: remove one of them", name_of(problem, j),
+                         columns_of(problem, weights, 1e-6));
+    }
+    factor(j, j) = 1;
+    const Index below = p - j - 1;
+    if (below == 0) break;
+    factor.col(j).tail(below) = (correlation.col(j).tail(below) -
+                                 factor.bottomLeftCorner(below, j) * row.cwiseProduct(left.head(j))) /
+                                left[j];
   }
   return std::nullopt;
 }

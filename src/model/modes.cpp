@@ -52,9 +52,11 @@ struct SearchedRows {
         x(static_cast<Index>(ids.size()), static_cast<Index>(m.columns())),
         y(x.rows()) {
     const Design& design = model.design();
+    std::vector<double> row(design.dim);
     for (Index k = 0; k < x.rows(); ++k) {
       const std::size_t i = ids[static_cast<std::size_t>(k)];
-      x.row(k) = Eigen::Map<const Eigen::RowVectorXd>(design.row(i), x.cols());
+      design.working_row(i, row);
+      x.row(k) = Eigen::Map<const Eigen::RowVectorXd>(row.data(), x.cols());
       y[k] = design.y(i) - (design.has_offset ? design.offset(i) : 0);
     }
   }

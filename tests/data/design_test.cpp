@@ -83,11 +83,16 @@ Spread spread(const Values& values) {
 
 Values column(const Design& design, std::size_t j) {
   Values values;
-  for (std::size_t i = 0; i < design.rows; ++i) values.push_back(design.row(i)[j]);
+  Values row(design.dim);
+  for (std::size_t i = 0; i < design.rows; ++i) {
+    design.working_row(i, row);
+    values.push_back(row[j]);
+  }
   return values;
 }
 
-// The user's columns of "y ~ x1 + x2 + log(t) + x1:x2 + (x2 > 4)", computed directly, before `scale`.
+// The user's columns of "y ~ x1 + x2 + log(t) + x1:x2 + ifelse(x2 > 4, 1, 0)", computed directly, before
+// `scale`.
 std::vector<Values> direct_columns(const Table& table) {
   std::vector<Values> columns(5);
   for (std::size_t i = 0; i < table.rows; ++i) {
@@ -101,7 +106,7 @@ std::vector<Values> direct_columns(const Table& table) {
   }
   return columns;
 }
-const std::string terms = "x1 + x2 + log(t) + x1:x2 + (x2 > 4)";
+const std::string terms = "x1 + x2 + log(t) + x1:x2 + ifelse(x2 > 4, 1, 0)";
 
 // Checks centre, scale and sd against the spread of the user's columns, and the working columns against the
 // user's. 1e-12: the rounding of a few thousand additions and of one subtraction of a mean six times the sd.
@@ -137,7 +142,7 @@ Values offsets(const Design& design) {
 TEST(Design, HoldsTheFormulaRowByRow) {
   const Table table = random_table();
   const Design design = build("y ~ " + terms, table);
-  EXPECT_EQ(design.names, (Strings{"(Intercept)", "x1", "x2", "log(t)", "x2 > 4", "x1:x2"}));
+  EXPECT_EQ(design.names, (Strings{"(Intercept)", "x1", "x2", "log(t)", "ifelse(x2 > 4, 1, 0)", "x1:x2"}));
   EXPECT_EQ(design.source.name, "data.csv");
   EXPECT_EQ(design.response, "y");
   EXPECT_TRUE(design.intercept);
@@ -386,8 +391,8 @@ TEST(DesignMessage, RefusesColumnsThatEqualOthersOrMultiplesOfThem) {
   EXPECT_EQ(message<ModelError>("y ~ x1 + below", table), "column \"below\" equals 3 x \"x1\" - 7" + end);
   EXPECT_EQ(message<ModelError>("y ~ x1 + I(x1)", table), "column \"I(x1)\" equals \"x1\"" + end);
   EXPECT_EQ(message<ModelError>("y ~ 0 + x1 + twice", table), "column \"twice\" equals 2 x \"x1\"" + end);
-  EXPECT_EQ(message<ModelError>("y ~ (x2 > 4) + (x2 <= 4)", table),
-            "column \"x2 <= 4\" equals -1 x \"x2 > 4\" + 1" + end);
+  EXPECT_EQ(message<ModelError>("y ~ I(1 * (x2 > 4)) + I(1 * (x2 <= 4))", table),
+            "column \"I(1 * (x2 <= 4))\" equals -1 x \"I(1 * (x2 > 4))\" + 1" + end);
   EXPECT_EQ(message<ModelError>("y ~ 0 + x1 + fahrenheit", table), "no error");
   EXPECT_EQ(message<ModelError>("y ~ x1 + nearly", table), "column \"nearly\" equals \"x1\"" + end);
   EXPECT_EQ(message<ModelError>("y ~ x1 + distinct", table), "no error");

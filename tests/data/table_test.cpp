@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/data/table.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,22 +73,23 @@ TEST(Source, OfADesignCountsTheRowsThatWereDropped) {
   EXPECT_EQ(design.source.name, "simulated data");
 }
 
-TEST(DesignMessage, NamesATextColumnThatTheFormulaUses) {
+TEST(DesignMessage, NamesATextColumnWhereNumbersAreNeeded) {
   Table table;
   table.source = {.name = "shop.csv", .unit = Source::Unit::line};
   table.rows = 4;
   table.columns = {{"y", {1, 2, 3, 5}}, {"x", {1, 2, 2, 1}}, {"colour", colours}};
   const std::vector<std::string> header = {"y", "x", "colour"};
-  EXPECT_EQ(build_design(parse_formula("y ~ x", header), table, {}).rows, 4U);
-  for (const std::string formula :
-       {"y ~ x + colour", "y ~ x:colour", "colour ~ x", "y ~ x + offset(colour)"}) {
+  for (const auto& [formula, user] : {std::pair{"y ~ log(colour)", "log()"},
+                                      {"y ~ x + offset(colour)", "offset()"},
+                                      {"y ~ I(-colour)", "'-'"},
+                                      {"y ~ I(colour + x)", "'+'"},
+                                      {"y ~ poly(colour, 2)", "poly()"}}) {
     try {
       static_cast<void>(build_design(parse_formula(formula, header), table, {}));
       ADD_FAILURE() << formula;
     } catch (const DataError& error) {
-      EXPECT_STREQ(
-          error.what(),
-          "shop.csv: column \"colour\" holds text (\"red\"); text columns cannot be used in a formula yet");
+      EXPECT_EQ(error.what(),
+                fmt::format("shop.csv: column \"colour\" holds text (\"red\"), but {} needs numbers", user));
     }
   }
 }

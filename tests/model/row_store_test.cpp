@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, RowStoreOf,
 TEST_P(RowStoreOf, ResponsesAndPredictorsAreThoseOfTheRecords) {
   EXPECT_EQ(x.size(), rows);
   EXPECT_EQ(x.dim(), GetParam().second + 1);
-  const Coefficients coefficients(beta, x.dim());
+  const Coefficients coefficients(beta, x);
   const std::vector<RowId> ids = scattered(70);
   x.prefetch(ids);  // changes nothing
   for (const Rows part :
@@ -79,7 +79,7 @@ TEST_P(RowStoreOf, ResponsesAndPredictorsAreThoseOfTheRecords) {
 }
 
 TEST_P(RowStoreOf, PairsAreThePredictorsOfEach) {
-  const Coefficients from(beta, x.dim()), to(other, x.dim());
+  const Coefficients from(beta, x), to(other, x);
   const std::vector<RowId> ids = scattered(90);  // more than are asked for
   std::vector<double> from_eta(71, -7), to_eta(71, -7), one(70), two(70);
   x.predictor_pairs(ids, 70, from, to, from_eta, to_eta);
@@ -100,8 +100,11 @@ TEST_P(RowStoreOf, MomentsAreSumsOverRangesAndLists) {
                             v = testing::signed_numbers<double>(50, 4);
   for (const Rows part : {Rows::range(11, 50), Rows(ids)}) {
     std::vector<double> gradient(p, 1.0), information(p * p, 1.0), alone(p, 1.0);
-    x.add_moments(part, u, v, gradient, information);
-    x.add_moments(part, u, {}, alone, {});
+    MomentSums sums(x, true), sums_alone(x, false);
+    sums.add(part, u, v);
+    sums.finish(gradient, information);
+    sums_alone.add(part, u, {});
+    sums_alone.finish(alone, {});
     EXPECT_EQ(alone, gradient);
     for (std::size_t j = 0; j<p; j += p> 100 ? 37 : 1)
       for (std::size_t m = 0; m<p; m += p> 100 ? 41 : 1) {

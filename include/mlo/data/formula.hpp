@@ -12,24 +12,26 @@
 namespace mlo {
 
 // A node of the syntax tree. One tree serves two readings: on the left of ~, inside I(), function calls and
-// comparisons, + - * / ^ are arithmetic; on the right of ~, the signs + - * : ^ . ( ) build terms.
+// comparisons, + - * / ^ are arithmetic; on the right of ~, the signs + - * : ^ / %in% . ( ) build terms.
 struct Expression {
-  enum class Kind { number, name, text, dot, call, unary, binary, group };
+  enum class Kind { number, logical, name, text, word, dot, call, unary, binary, group };
   Kind kind = Kind::number;
-  std::size_t position = 0;             // byte of the formula's text, 0-based, for messages
-  double number = 0;                    // Kind::number
-  std::string name{};                   // name; the function; the operator ("+", "==", ...); the text
+  std::size_t position = 0;  // byte of the formula's text, 0-based, for messages
+  double number = 0;         // Kind::number; Kind::logical: TRUE is 1, FALSE 0
+  // The name of a column; the text; a word that is no column (contr.sum); the function; the operator.
+  std::string name{};
   std::vector<Expression> arguments{};  // of call, unary (1), binary (2), group (1)
+  std::vector<std::string> labels{};  // of a call's arguments: "df" of bs(x, df = 5); "" where there is none
 };
 
 // R's spelling of an expression: "I(x^2)", "log(x + 1)", "x > 3", "`my column`".
 [[nodiscard]] std::string deparse(const Expression& expression);
 
-// A design column is a product of factors; the intercept is the empty product.
+// A term is a product of variables; the intercept is the empty product. How many design columns it has
+// depends on the data: a variable may be a number, several (a spline), or a factor with its levels.
 struct Term {
   std::vector<Expression> factors;
-  // "(Intercept)", "x1", "x1:x2". A comparison is a 0/1 column named as it is spelt, "x > 3" or "I(x > 3)",
-  // without the TRUE that R appends.
+  // "(Intercept)", "x1", "x1:x2".
   [[nodiscard]] std::string name() const;
 };
 
@@ -46,18 +48,8 @@ struct Formula {
 
 // Parses and resolves `text` against the columns of the file ('.' = all columns in neither response nor
 // offset). Throws UsageError: a syntax error (with its position and a caret under it), an unknown column
-// (with the nearest name), an unknown function, something that has no meaning in a formula (with what to
-// write instead).
+// (with the nearest name), an unknown function or argument, something that has no meaning in a formula (with
+// what to write instead).
 [[nodiscard]] Formula parse_formula(std::string_view text, std::span<const std::string> columns);
-
-// The values that an arithmetic expression is evaluated on.
-class Columns {  // name -> values
- public:
-  virtual ~Columns() = default;
-  [[nodiscard]] virtual std::span<const double> values(const std::string& name) const = 0;
-};
-// Evaluates an arithmetic expression for rows [first, first + out.size()). Comparisons give 0 or 1; a NaN
-// (missing) operand gives NaN.
-void evaluate(const Expression& expression, const Columns& columns, std::size_t first, std::span<double> out);
 
 }  // namespace mlo

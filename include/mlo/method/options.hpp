@@ -60,6 +60,9 @@ struct FitOptions : MethodOptions {
   std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
   std::string scale = "none";
   std::string missing = "drop";
+  std::int64_t max_levels = 1000;          // of one factor
+  std::optional<std::string> row_weights;  // a column
+  std::optional<std::string> trials;       // a column
 
   std::string out;  // run directory; empty: nothing is written
   bool resume = false;

@@ -90,9 +90,8 @@ class Family {
   // The row terms as curves with bounded derivatives, which `exact` needs. Null if they are not such curves.
   [[nodiscard]] virtual std::shared_ptr<const RowCurve> curve() const { return nullptr; }
   // The log-likelihood of all rows from the sums that the search for the mode has taken.
-  [[nodiscard]] virtual SummedLikelihood summed(const Mode& /*mode*/, std::size_t /*rows*/) const {
-    return {};
-  }
+  // `rows`: how many they are, each as often as its weight says.
+  [[nodiscard]] virtual SummedLikelihood summed(const Mode& /*mode*/, double /*rows*/) const { return {}; }
 
   static constexpr std::size_t batch_rows = 256;
 
@@ -157,6 +156,8 @@ struct FamilySpec {
   std::string_view parameters;  // for help
   std::span<const FamilyNumber> numbers = {};
   std::optional<SecondParameter> second = {};
+  bool binary = false;  // whether responses are 0 or 1, or text with two levels
+  bool shares = false;  // whether responses may be shares of trials: the log-likelihood is linear in y
   bool sums = false;    // whether the log-likelihood of all rows is a function of a few sums
   bool curved = false;  // whether terms are curves with bounds, if no second parameter is estimated
   // Whether the log-likelihood is concave in the coefficients, for any second parameter. If not, the

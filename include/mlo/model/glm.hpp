@@ -2,6 +2,7 @@
 // Generalised linear models over a design: eta_i = x_i' beta (+ offset_i), y_i ~ Family(eta_i).
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,8 @@ struct GlmPriors {
 
 class Glm {
  public:
-  // Throws DataError if a response breaks the family's rule.
+  // Throws DataError if a response breaks the family's rule, ModelError if it is of a kind that is not for
+  // it.
   Glm(Design design, std::shared_ptr<const Family> family, Layout layout);
   Glm(Design design, std::shared_ptr<const Family> family, GlmPriors priors);
 
@@ -81,16 +83,22 @@ class Glm {
 
   // The rows' terms as curves of one number; empty if the family has no bounds for them.
   [[nodiscard]] std::optional<CurvedRows> curved() const;
-  [[nodiscard]] SummedLikelihood summed(const Mode& mode) const { return family_->summed(mode, rows()); }
+  [[nodiscard]] SummedLikelihood summed(const Mode& mode) const { return family_->summed(mode, weight_); }
 
  private:
   struct Rows256;
   void load(const Coefficients& beta, Rows rows, Rows256& block) const noexcept;
+  [[nodiscard]] bool weighted() const noexcept { return store_.design().has_weight; }
+  void weigh(Rows rows, std::initializer_list<std::span<double>> values) const noexcept;
+  [[nodiscard]] double derivatives(Rows rows, const Batch& batch, const BatchDerivatives& f) const noexcept;
   [[nodiscard]] double log_second(Params theta) const noexcept {
     return family_->estimates_second() ? theta[columns()] : 0;
   }
 
+  void check();
+
   RowStore store_;
+  double weight_ = 0;  // of all rows: how many they are, if they have no weights
   std::shared_ptr<const Family> family_;
   std::shared_ptr<const RowCurve> curve_;  // may be null
   Layout layout_;

@@ -76,10 +76,14 @@ struct Climb {
 
 // The sums of the log-likelihood's derivatives over all rows, the same for any number of threads.
 inline constexpr std::size_t rows_per_block = 4096;
+// A block of rows has a matrix of its own, so the more parameters, the longer the blocks.
+[[nodiscard]] constexpr std::size_t rows_per_matrix(std::size_t dim) noexcept {
+  return rows_per_block * (1 + dim * dim / 16384);
+}
 
 template <TwiceDifferentiable M>
 [[nodiscard]] Derivatives sum_derivatives(const M& model, ThreadPool& pool, Params theta, Rows rows) {
-  return block_sum(pool, rows.size(), rows_per_block, Derivatives(model.dim()),
+  return block_sum(pool, rows.size(), rows_per_matrix(model.dim()), Derivatives(model.dim()),
                    [&](std::size_t first, std::size_t count) {
                      Derivatives part(model.dim());
                      model.add_derivatives(theta, rows.part(first, count), part);
