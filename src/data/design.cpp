@@ -23,21 +23,13 @@ namespace {
 // moments and its transposition.
 constexpr std::size_t block_rows = 1024;
 
-// "data.csv: column "colour" holds text ("red"); text columns cannot be used in a formula yet"
-[[noreturn]] void refuse_text(const std::string& source, const Column& column) {
-  const std::vector<std::string>& levels = column.text().levels;
-  const std::string example = levels.empty() ? "" : fmt::format(" ({})", csv::quoted(levels[0]));
-  throw DataError(source, fmt::format("column {} holds text{}; text columns cannot be used in a formula yet",
-                                      csv::quoted(column.name), example));
-}
-
 class TableColumns : public Columns {
  public:
   TableColumns(const Table& table, const std::vector<std::string>& wanted) {
     for (const Column& column : table.columns) {
       if (std::find(wanted.begin(), wanted.end(), column.name) == wanted.end()) continue;
       assert(column.size() == table.rows);
-      if (column.is_text()) refuse_text(table.source.name, column);
+      if (column.is_text()) throw not_numbers(table, column);
       columns_.emplace(column.name, column.numbers());
     }
     assert(columns_.size() == wanted.size());

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "mlo/base/errors.hpp"
 #include "mlo/data/source.hpp"
 
 namespace mlo {
@@ -62,5 +63,10 @@ struct Table {
   std::vector<Column> columns;
   std::size_t rows = 0;
 };
+
+// What to say where numbers are needed and the column holds text: the place and value of the first cell that
+// is not a number, and how many there are. "data.csv:17: column "x": "1O0" is not a number; 1 of 3,000 cells
+// is not: ..."
+[[nodiscard]] DataError not_numbers(const Table& table, const Column& column);
 
 }  // namespace mlo

@@ -61,6 +61,12 @@ struct FitOptions : MethodOptions {
   std::string scale = "none";
   std::string missing = "drop";
 
+  std::optional<std::string> delimiter;  // of the file
+  std::optional<std::string> decimal;
+  std::optional<std::string> comment;
+  std::optional<std::string> na;                           // spellings, with commas between them
+  std::vector<std::pair<std::string, std::string>> types;  // column, type
+
   std::string out;  // run directory; empty: nothing is written
   bool resume = false;
 
