@@ -79,7 +79,13 @@ Config read_config(const std::vector<std::string>& typed, const CLI::App& fit) {
     if (given(typed, *option)) continue;
     const bool flag = item.inputs.size() == 1 && (item.inputs[0] == "true" || item.inputs[0] == "false");
     if (flag && item.inputs[0] == "false") continue;
-    config.arguments.push_back(name);
+    if (option->get_allow_extra_args() || flag || item.inputs.size() < 2) {
+      config.arguments.push_back(name);
+    } else {  // an option that is repeated, with one value each time
+      for (const std::string& input : item.inputs)
+        config.arguments.insert(config.arguments.end(), {name, input});
+      continue;
+    }
     if (!flag) config.arguments.insert(config.arguments.end(), item.inputs.begin(), item.inputs.end());
   }
   return config;

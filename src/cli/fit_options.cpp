@@ -20,7 +20,7 @@ const char* type_name(const Option& option) {
     case Option::Type::real:
       return "FLOAT";
     case Option::Type::pairs:
-      return "NAME PRIOR";
+      return option.rule.prior ? "NAME PRIOR" : "COLUMN=TYPE";
     case Option::Type::flag:
       return "";
     case Option::Type::text:
@@ -39,6 +39,11 @@ CLI::Option* add(CLI::App& c, const std::string& name, const Option& option, Fit
       return c.add_flag_callback(
           name, [set] { set("true"); }, help);
     case Option::Type::pairs:
+      if (!option.rule.prior)
+        return c
+            .add_option_function<std::vector<std::string>>(
+                name, [set](const auto& texts) { std::for_each(texts.begin(), texts.end(), set); }, help)
+            ->allow_extra_args(false);
       return c.add_option_function<std::vector<std::pair<std::string, std::string>>>(
           name, [&options](const auto& pairs) { options.prior_for = pairs; }, help);
     default:

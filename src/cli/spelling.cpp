@@ -72,7 +72,7 @@ std::string spelling(std::string_view name, std::string_view value) {
   if (argument && !value.empty()) return {};
   const std::string flag = argument ? upper(name) : "--" + std::string(name);
   if (value.empty()) return flag;
-  const bool pair = option != nullptr && option->type() == Option::Type::pairs;
+  const bool pair = option != nullptr && option->type() == Option::Type::pairs && option->rule.prior;
   return flag + ' ' + (pair ? quoted_pair(*option, value) : shell_quoted(value));
 }
 

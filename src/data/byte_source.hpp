@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The bytes of a file in order, whether it is plain or gzip, a regular file or a pipe.
+// The bytes of a file in order, whether it is plain, gzip or zstd, a regular file or a pipe.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "mlo/base/errors.hpp"
+#include "raw_file.hpp"
 
 namespace mlo {
 
@@ -27,11 +27,10 @@ class ByteSource {
   [[nodiscard]] virtual double share() const noexcept = 0;
 };
 
-// Opens a file; gzip is recognised by its first bytes, not by its name. A gzip file is inflated on a separate
-// thread, in blocks of block_bytes and a few blocks ahead, so that inflating and parsing overlap.
+// The text of a file, from where it stands; compression is recognised by the first bytes, not by the name. A
+// compressed file is unpacked on a separate thread, in blocks of block_bytes and a few blocks ahead, so that
+// unpacking and parsing overlap. One source at a time may read from a file.
+[[nodiscard]] std::unique_ptr<ByteSource> open_bytes(std::shared_ptr<RawFile> file, std::size_t block_bytes);
 [[nodiscard]] std::unique_ptr<ByteSource> open_bytes(const std::string& file, std::size_t block_bytes);
-
-// What to tell the user when the system refuses a file with this errno.
-[[nodiscard]] DataError file_error(const std::string& file, int error);
 
 }  // namespace mlo

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include "data/csv_text.hpp"
 
@@ -61,9 +62,20 @@ CellKind read_number(std::string_view text, double& value) noexcept {
 
 }  // namespace
 
-CellKind read_cell(std::string_view cell, double& value) noexcept {
+CellRules::CellRules(std::vector<std::string> spellings, char decimal_mark)
+    : na(std::move(spellings)), decimal(decimal_mark) {
+  CellRules plain = *this;  // in which "-999" is a number
+  plain.na.clear();
+  for (const std::string& spelling : na) {
+    double value = 0;
+    if (spelling == "NA") na_is_missing = true;
+    if (read_cell(spelling, value, plain) == CellKind::number) na_numbers.push_back(value);
+  }
+}
+
+CellKind read_cell(std::string_view cell, double& value, const CellRules& rules) {
   cell = trim(cell);
-  if (cell.empty() || cell == "NA" || cell == "N/A" || cell == "NULL" || cell == "null") {
+  if (cell.empty() || std::find(rules.na.begin(), rules.na.end(), cell) != rules.na.end()) {
     value = std::numeric_limits<double>::quiet_NaN();
     return CellKind::missing;
   }
@@ -79,16 +91,19 @@ CellKind read_cell(std::string_view cell, double& value) noexcept {
     cell.remove_prefix(1);
     if (cell.empty() || cell.front() == '-') return CellKind::text;
   }
-  return read_number(cell, value);
-}
-
-const char* general_number(const char* p, const char* end, double& value) noexcept {
-  if (*p == '+') {
-    ++p;
-    if (*p == '-') return nullptr;
+  std::string with_point;
+  if (rules.decimal != '.') {  // from_chars takes no other mark
+    if (cell.find('.') != std::string_view::npos) return CellKind::text;
+    with_point = cell;
+    std::replace(with_point.begin(), with_point.end(), rules.decimal, '.');
+    cell = with_point;
   }
-  const auto [stop, error] = std::from_chars(p, end, value);
-  return error == std::errc() && std::isfinite(value) ? stop : nullptr;
+  const CellKind kind = read_number(cell, value);
+  if (kind == CellKind::number && rules.is_missing(value)) {
+    value = std::numeric_limits<double>::quiet_NaN();
+    return CellKind::missing;
+  }
+  return kind;
 }
 
 }  // namespace mlo::csv

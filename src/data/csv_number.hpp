@@ -2,27 +2,42 @@
 // Text to double, rounded to nearest even: the same bits as std::from_chars, in less time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cfloat>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "mlo/base/hash.hpp"
+#include "mlo/data/reader.hpp"
 
 namespace mlo::csv {
 
 // What a cell (unquoted, any length) holds.
 enum class CellKind { number, missing, not_finite, text };
 
-// The careful way, for any cell: trims blanks, knows NA, true and false, and uses std::from_chars.
-// `value` is set for number, and to NaN for missing.
-[[nodiscard]] CellKind read_cell(std::string_view cell, double& value) noexcept;
+// What counts as a number and as missing. The empty cell is always missing.
+struct CellRules {
+  CellRules() : CellRules(ReadOptions().na, '.') {}
+  CellRules(std::vector<std::string> spellings, char decimal_mark);
 
-// The number that starts at p, by std::from_chars; returns its end, or nullptr where there is no finite
-// number.
-[[nodiscard]] const char* general_number(const char* p, const char* end, double& value) noexcept;
+  std::vector<std::string> na;
+  std::vector<double> na_numbers;  // those of `na` that are numbers
+  char decimal;
+  bool na_is_missing = false;  // whether "NA" is one of them, which is looked for first
+
+  [[nodiscard]] bool is_missing(double value) const noexcept {
+    return !na_numbers.empty() && std::find(na_numbers.begin(), na_numbers.end(), value) != na_numbers.end();
+  }
+};
+
+// The careful way, for any cell: trims blanks, knows the spellings of a missing cell, true and false, and
+// uses std::from_chars. `value` is set for number, and to NaN for missing.
+[[nodiscard]] CellKind read_cell(std::string_view cell, double& value, const CellRules& rules = CellRules());
 
 namespace number {
 
@@ -143,7 +158,8 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
 
 // The number [-+]digits[.digits][e[-+]digits] at p; returns its end. nullptr: something else, or a number
 // that might not be rounded correctly here (more digits than fit in 64 bits, a large exponent). Reads up to 8
-// bytes past the end.
+// bytes past the end. Point: the decimal mark.
+template <char Point = '.'>
 [[nodiscard]] inline const char* fast_number(const char* p, double& value) noexcept {
   using namespace number;
   const std::uint64_t negative = *p == '-' ? 1 : 0;  // signs are unpredictable, so no branch
@@ -151,14 +167,14 @@ inline bool take_digits(const char*& p, std::uint64_t& w) noexcept {
 
   std::uint64_t w = 0;
   const char* const first = p;
-  if (p[1] == '.' && p[0] >= '0' && p[0] <= '9') {  // how a decimal number usually starts
+  if (p[1] == Point && p[0] >= '0' && p[0] <= '9') {  // how a decimal number usually starts
     w = static_cast<std::uint64_t>(*p++ - '0');
   } else if (!take_digits(p, w)) {
     return nullptr;
   }
   std::ptrdiff_t digits = p - first;
   std::ptrdiff_t fraction = 0;  // the value is w / 10^fraction
-  if (*p == '.') {
+  if (*p == Point) {
     const char* const point = ++p;
     if (!take_digits(p, w)) return nullptr;
     fraction = p - point;

@@ -6,236 +6,237 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <numeric>
+#include <string_view>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
-#include "data/csv_scan.hpp"
 #include "data/csv_text.hpp"
 
 namespace mlo::csv {
+namespace {
 
-Parser::Parser(std::string file, std::size_t buffer_bytes)
-    : file_(std::move(file)), lines_(file_, buffer_bytes), p_(lines_.begin()) {
-  read_header();
+// Which cells of a column are words, for messages about a column that was meant to hold numbers.
+Text::Words count_words(const Text& text, const CellRules& rules) {
+  std::vector<bool> is_word(text.levels.size());
+  for (std::size_t i = 0; i < is_word.size(); ++i) {
+    double value;
+    is_word[i] = read_cell(text.levels[i], value, rules) != CellKind::number;
+  }
+  Text::Words words;
+  for (std::size_t row = 0; row < text.codes.size(); ++row) {
+    if (text.codes[row] == Text::missing) continue;
+    ++words.cells;
+    if (!is_word[text.codes[row]]) continue;
+    if (words.count == 0) words.first = row;
+    ++words.count;
+  }
+  return words;
 }
 
-void Parser::read_header() {
-  for (std::size_t open_quote = 0;;) {
-    if ((p_ == lines_.end() || open_quote != 0) && !read_more(open_quote)) {
-      throw DataError(file_, "the file is empty");
+}  // namespace
+
+Parser::Parser(const std::string& file, ReadOptions options, std::size_t chunk_bytes)
+    : options_(std::move(options)),
+      chunk_bytes_(chunk_bytes),
+      file_(std::make_shared<RawFile>(file)),
+      chunks_(std::make_unique<Chunks>(file_, chunk_bytes)) {
+  layout_.dialect = find_dialect(options_, file, chunks_->head(), chunks_->head_is_all());
+  layout_.rules = CellRules(options_.na, layout_.dialect.decimal);
+  small_ = chunks_->head_is_all() && chunks_->head().size() < 2 * chunk_bytes;
+  start_ = read_header(*chunks_);
+}
+
+void Parser::fail(std::size_t line, const std::string& rule) const {
+  throw DataError(file_->name() + ":" + std::to_string(line), rule);
+}
+
+Start Parser::read_header(Chunks& chunks) {
+  chunks.set_dialect(layout_.dialect.delimiter, layout_.dialect.comment);
+  Start start;
+  Chunk& chunk = start.chunk;
+  while (chunks.next(chunk)) {
+    const char* p = chunk.begin();
+    while (p != chunk.end()) {
+      const bool blank = *p == '\n' || (*p == '\r' && p[1] == '\n');
+      if (!blank && *p != layout_.dialect.comment) break;
+      p = std::find(p, chunk.end(), '\n') + 1;
+      ++start.line;
     }
-    if (skip_blank_line()) continue;
-    delimiter_ = sniff_delimiter({p_, static_cast<std::size_t>(lines_.end() - p_)});
-    header_.clear();
-    header_line_ = line_;
-    Cells cells(p_, lines_.end(), delimiter_, line_);
+    if (p == chunk.end()) {
+      // No header yet. A pass without columns says what is wrong with what follows, if anything is.
+      if (chunk.after == Chunk::After::more) continue;
+      const std::size_t line = start.line;
+      if (chunk.after != Chunk::After::end) {
+        const Layout nothing{.dialect = layout_.dialect, .rules = layout_.rules, .header = {}, .steps = {}};
+        start.from = chunk.size;
+        Pass(chunks, nothing, file_->name(), {.chunk = std::move(chunk), .from = start.from, .line = line})
+            .run(1, {});
+      }
+      break;
+    }
+    header_line_ = start.line;
+    layout_.header.clear();
+    Cells cells(p, chunk.end(), layout_.dialect.delimiter, start.line);
     for (Cell cell; cells.next(cell);) {
       if (!cell.quoted && cell.text.find('\r') != std::string_view::npos) {
         fail(cell.line,
              "a carriage return inside the header; save the file with \\n or \\r\\n at the ends of lines");
       }
-      header_.emplace_back(trim(cell.contents()));
+      layout_.header.emplace_back(trim(cell.contents()));
     }
-    open_quote = cells.open_quote();
-    if (open_quote != 0) continue;
-    p_ = cells.position();
-    line_ = cells.line();
-    return;
+    start.from = static_cast<std::size_t>(cells.position() - chunk.begin());
+    start.line = cells.line();
+    return start;
   }
+  throw DataError(file_->name(), "the file is empty");
 }
 
-Table Parser::read(std::span<const std::string> wanted, const std::function<void(double)>& progress) {
-  constexpr double progress_step = 1.0 / 256;
-  plan(wanted);
-  double reported = 0.0;
-  std::size_t open_quote = 0;
-  do {
-    open_quote = 0;
-    while (p_ != lines_.end()) {
-      if (skip_blank_line()) {
-        table_.source.shift(table_.rows + staged_, 1);
-        continue;
-      }
-      if (const char* const next = fast_row(p_)) {
-        p_ = next;
-        ++line_;
-      } else if ((open_quote = careful_row()) != 0) {
-        break;
-      }
-      if (++staged_ == tile_rows_) flush();
-    }
-    if (const double share = lines_.share(); progress && share < 1.0 && share >= reported + progress_step) {
-      reported = share;
-      progress(share);
-    }
-  } while (read_more(open_quote));
-  flush();
+Table Parser::read(std::span<const std::string> wanted, const Reader::Progress& progress) {
+  assert(chunks_ != nullptr && "a reader reads once");
+  const std::vector<std::size_t> order = plan(wanted);
+  const std::size_t threads = small_                  ? 1
+                              : options_.threads != 0 ? options_.threads
+                                                      : std::max(1U, std::thread::hardware_concurrency());
+  Pass pass(*chunks_, layout_, file_->name(), std::move(start_));
+  pass.run(threads, progress);
+  fingerprint_ = chunks_->fingerprint();
+  if (pass.rows() == 0) throw DataError(file_->name(), "no data rows, only a header line");
 
-  if (table_.rows == 0) throw DataError(file_, "no data rows, only a header line");
-  auto& shifts = table_.source.shifts;
-  if (!shifts.empty() && shifts.back().first >= table_.rows) shifts.pop_back();
+  const Pass::Building::NotFinite* first = nullptr;
+  for (const Pass::Building& column : pass.columns()) {
+    if (column.text || !column.not_finite) continue;
+    if (first == nullptr || column.not_finite->line < first->line) first = &*column.not_finite;
+  }
+  if (first != nullptr) fail(first->line, first->rule);
+  read_again(pass, threads);
+
+  Table table{.source = std::move(pass.source()), .columns = {}, .rows = pass.rows()};
+  auto& shifts = table.source.shifts;
+  if (!shifts.empty() && shifts.back().first >= table.rows) shifts.pop_back();
+  table.columns.reserve(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    Pass::Building& column = pass.columns()[order[i]];
+    if (!column.text) {
+      table.columns.push_back({wanted[i], std::move(column.numbers)});
+      continue;
+    }
+    Text text{.levels = std::move(column.words).take(), .codes = std::move(column.codes)};
+    if (layout_.steps[order[i]].type != ColumnType::text) text.words = count_words(text, layout_.rules);
+    table.columns.push_back({wanted[i], std::move(text)});
+  }
+  chunks_.reset();
   if (progress) progress(1.0);
-  return std::move(table_);
+  return table;
 }
 
-void Parser::plan(std::span<const std::string> wanted) {
-  assert(table_.source.name.empty() && "a reader reads once");
-  table_.source = {.name = file_, .unit = Source::Unit::line};
-  if (line_ > 2) table_.source.shift(0, line_ - 2);
-
+// Fills the steps; returns the step of each wanted column.
+std::vector<std::size_t> Parser::plan(std::span<const std::string> wanted) {
   constexpr std::size_t twice = std::numeric_limits<std::size_t>::max();
   std::unordered_map<std::string_view, std::size_t> index_of;
-  for (std::size_t i = 0; i < header_.size(); ++i) {
-    const auto [at, is_new] = index_of.emplace(header_[i], i);
+  for (std::size_t i = 0; i < layout_.header.size(); ++i) {
+    const auto [at, is_new] = index_of.emplace(layout_.header[i], i);
     if (!is_new) at->second = twice;
   }
+  std::vector<std::size_t> indices;
   for (const std::string& name : wanted) {
     const auto found = index_of.find(name);
     assert(found != index_of.end() && "the caller checks names against header()");
     if (found->second == twice) {
       fail(header_line_, fmt::format("the header has more than one column {}", quoted(name)));
     }
-    steps_.push_back({.skip = 0, .index = found->second, .column = table_.columns.size(), .last = false});
-    table_.columns.push_back({name, {}});
+    indices.push_back(found->second);
   }
+  std::vector<std::size_t> by_index(wanted.size());
+  std::iota(by_index.begin(), by_index.end(), 0);
+  std::sort(by_index.begin(), by_index.end(),
+            [&](std::size_t a, std::size_t b) { return indices[a] < indices[b]; });
+  std::vector<std::size_t> order(wanted.size());
+  for (std::size_t k = 0; k < by_index.size(); ++k) {
+    order[by_index[k]] = k;
+    const auto type = options_.types.find(wanted[by_index[k]]);
+    layout_.steps.push_back(
+        {.index = indices[by_index[k]],
+         .type = type == options_.types.end() ? std::nullopt : std::optional(type->second)});
+  }
+  link_steps(layout_.steps, layout_.tail);
+  return order;
+}
 
-  std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.index < b.index; });
+void Parser::link_steps(std::vector<Step>& steps, std::size_t& tail) const {
   std::size_t next = 0;
-  for (Step& step : steps_) {
+  for (Step& step : steps) {
     assert(step.index >= next && "each wanted column once");
     step.skip = step.index - next;
     next = step.index + 1;
-    step.last = next == header_.size();
+    step.last = next == layout_.header.size();
   }
-  tail_ = header_.size() - next;
-
-  constexpr std::size_t tile_values = std::size_t{1} << 15;  // 256 KB: stays in the second-level cache
-  tile_rows_ = std::clamp<std::size_t>(tile_values / std::max<std::size_t>(steps_.size(), 1), 16, 512);
-  tile_.resize(tile_rows_ * steps_.size());
+  tail = layout_.header.size() - next;
 }
 
-// Reads more lines into the window; false at the end of the file. open_quote: the line of a quote that is not
-// closed within the window, or 0.
-bool Parser::read_more(std::size_t open_quote) {
-  const Lines::More more = lines_.more(p_);
-  p_ = lines_.begin();
-  switch (more) {
-    case Lines::More::yes:
-      return true;
-    case Lines::More::end:
-      if (open_quote != 0) fail(open_quote, "the quote that starts here is never closed");
-      return false;
-    case Lines::More::too_long:
-      static_assert(Lines::max_record == std::size_t{8} << 20);
-      if (open_quote != 0) fail(open_quote, "the quote that starts here is not closed within 8 MiB");
-      fail(line_, "the line is longer than 8 MiB; is this a CSV file?");
-    case Lines::More::nul:
-      break;
-  }
-  const auto breaks = static_cast<std::size_t>(std::count(p_, lines_.end(), '\n'));
-  fail(line_ + breaks, "a NUL byte; is this UTF-16 text or a binary file? Save it as UTF-8 text");
-}
-
-bool Parser::skip_blank_line() {
-  if (*p_ != '\n' && (*p_ != '\r' || p_[1] != '\n')) return false;
-  p_ += *p_ == '\r' ? 2 : 1;
-  ++line_;
-  return true;
-}
-
-// Reads the row at p into the tile; returns the start of the next line, or nullptr if the row needs
-// careful_row().
-const char* Parser::fast_row(const char* p) noexcept {
-  const char delimiter = delimiter_;
-  double* const out = tile_.data() + staged_;
-  for (const Step& step : steps_) {
-    if (step.skip > 0) {
-      p = skip_cells(p, step.skip, delimiter);
-      if (p == nullptr) return nullptr;
-    }
-    while (*p == ' ') ++p;
-    double value;
-    const char* after = fast_number(p, value);
-    if (after == nullptr) {
-      if (*p == delimiter || *p == '\n' || *p == '\r') {
-        after = p;
-        value = std::numeric_limits<double>::quiet_NaN();
-      } else if (p[0] == 'N' && p[1] == 'A') {
-        after = p + 2;
-        value = std::numeric_limits<double>::quiet_NaN();
-      } else {
-        after = general_number(p, lines_.end(), value);
-        if (after == nullptr) return nullptr;
-      }
-    }
-    while (*after == ' ') ++after;
-    if (step.last) {
-      if (*after == '\r') ++after;
-      if (*after != '\n') return nullptr;
-    } else if (*after != delimiter) {
-      return nullptr;
-    }
-    out[step.column * tile_rows_] = value;
-    p = after + 1;
-  }
-  return tail_ > 0 ? skip_line(p, tail_, delimiter) : p;
-}
-
-// Reads the row at p_ into the tile and moves on. Returns 0, or the line of a quote that is not closed within
-// the window; in that case nothing has changed. Throws DataError.
-std::size_t Parser::careful_row() {
-  Cells cells(p_, lines_.end(), delimiter_, line_);
-  cells_.clear();
-  std::size_t count = 0;
-  auto step = steps_.begin();
-  for (Cell cell; cells.next(cell); ++count) {
-    if (step != steps_.end() && step->index == count) {
-      cells_.push_back(cell);
-      ++step;
+// Reads those cells as text that the first pass has read as numbers before it found a word in their column.
+void Parser::read_again(Pass& pass, std::size_t threads) {
+  std::vector<std::size_t> which;
+  Layout layout = layout_;
+  layout.steps.clear();
+  std::size_t rows = 0;
+  std::uint64_t hash = 0;
+  for (std::size_t k = 0; k < pass.columns().size(); ++k) {
+    const Pass::Building& column = pass.columns()[k];
+    if (column.read_as_numbers == 0) continue;
+    which.push_back(k);
+    layout.steps.push_back({.index = layout_.steps[k].index, .type = ColumnType::text});
+    if (column.read_as_numbers >= rows) {
+      rows = column.read_as_numbers;
+      hash = column.hash;
     }
   }
-  if (cells.open_quote() != 0) return cells.open_quote();
-  // Checked before the cells: in a row with a cell too many or too few, cells are under the wrong names.
-  if (count != header_.size()) {
-    fail(line_,
-         fmt::format("{} {}, but the header has {}", count, count == 1 ? "cell" : "cells", header_.size()));
+  if (which.empty()) return;
+  link_steps(layout.steps, layout.tail);
+  const std::string& name = layout_.header[layout.steps.front().index];
+  chunks_.reset();  // with the thread that unpacks the file
+  if (const int error = file_->rewind(); error != 0) {
+    throw DataError(
+        file_->name(),
+        fmt::format("column {} turned out to be text after {} rows of numbers, and what was read could "
+                    "not be kept in the folder for temporary files ({}); name the column with `type`, or "
+                    "read from a file",
+                    quoted(name), pass.columns()[which.front()].read_as_numbers,
+                    std::generic_category().message(error)));
   }
-  const std::size_t breaks = cells.line() - line_ - 1;
-  if (breaks > 0) table_.source.shift(table_.rows + staged_ + 1, breaks);
-  p_ = cells.position();
-  line_ = cells.line();
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    double value;
-    const CellKind kind = read_cell(cells_[i].text, value);
-    if (kind == CellKind::not_finite || kind == CellKind::text) bad_cell(steps_[i], cells_[i], kind);
-    tile_[steps_[i].column * tile_rows_ + staged_] = value;
+  Chunks chunks(file_, chunk_bytes_);
+  Pass again(chunks, layout, file_->name(), read_header(chunks));
+  again.run(threads, {}, rows);
+  if (again.rows() != rows || again.hash() != hash)
+    throw DataError(file_->name(), "the file has changed while it was being read");
+  for (std::size_t j = 0; j < which.size(); ++j) {
+    Pass::Building& column = pass.columns()[which[j]];
+    Pass::Building& earlier = again.columns()[j];
+    // The words in order of their first appearance: those of the second pass, then the others. A column's own
+    // rows may end before those of the pass.
+    Words words;
+    std::vector<std::uint32_t> code_of(earlier.words.size(), Text::missing);
+    const auto add = [&](const std::string& word) {
+      const std::uint32_t hash_of_word = hash_word(word);
+      const std::uint32_t known = words.find(word, hash_of_word);
+      return known != Words::none ? known : words.add(word, hash_of_word);
+    };
+    const auto translate = [&](const Words& from, std::vector<std::uint32_t>& codes, std::uint32_t cell) {
+      if (cell == Text::missing) return cell;
+      if (codes[cell] == Text::missing) codes[cell] = add(from[cell]);
+      return codes[cell];
+    };
+    for (std::size_t i = 0; i < column.read_as_numbers; ++i)
+      column.codes[i] = translate(earlier.words, code_of, earlier.codes[i]);
+    code_of.assign(column.words.size(), Text::missing);
+    for (std::size_t i = column.read_as_numbers; i < column.codes.size(); ++i)
+      column.codes[i] = translate(column.words, code_of, column.codes[i]);
+    if (words.size() > Rows::max_words)
+      throw too_many_words(file_->name(), layout_.header[layout.steps[j].index]);
+    column.words = std::move(words);
   }
-  return 0;
-}
-
-void Parser::flush() {
-  const std::size_t rows = table_.rows + staged_;
-  for (Column& column : table_.columns) {
-    Numbers& values = column.numbers();
-    if (values.capacity() < rows) values.reserve(expected_rows(rows));
-    const double* const from =
-        tile_.data() + static_cast<std::size_t>(&column - table_.columns.data()) * tile_rows_;
-    values.insert(values.end(), from, from + staged_);
-  }
-  table_.rows = rows;
-  staged_ = 0;
-}
-
-// How many rows to make room for when there are `rows` already: a little more than the share of the file read
-// so far suggests, within limits because that guess may be wrong. Room that is never filled is never touched,
-// so it costs no memory. Columns grow one after the other, so peak memory is the table plus one column.
-std::size_t Parser::expected_rows(std::size_t rows) const noexcept {
-  const auto now = static_cast<double>(rows);
-  const double text_share =
-      static_cast<double>(lines_.bytes_before(p_)) / static_cast<double>(lines_.bytes_read());
-  const double share = text_share * lines_.share();
-  const double expected = share > 0.0 ? 1.03 * now / share + 1024.0 : 2.0 * now;
-  return static_cast<std::size_t>(std::clamp(expected, 1.5 * now, 8.0 * now)) + 1;
 }
 
 }  // namespace mlo::csv

@@ -1,76 +1,56 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The reader behind CsvReader. There are two ways to read a row: the fast one reads ordinary rows and gives
-// up on anything odd (a quote, a word, a wrong number of cells); the careful one then reads the same row from
-// its start.
+// The reader behind CsvReader.
+//
+// The type of a column depends on all its cells. Columns are read as numbers until a word is found, and as
+// text from that chunk on. Nearly always that is the first chunk. If it is a later one, numbers that were
+// read before it have to become words as they are spelt ("1.0" and "1" differ), and the file is read again up
+// to there, for these columns alone. The alternative, to keep the spelling of every number in case it is
+// needed, would cost every file more memory than the numbers themselves.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "csv_lines.hpp"
-#include "csv_number.hpp"
-#include "csv_record.hpp"
+#include "csv_chunks.hpp"
+#include "csv_pass.hpp"
+#include "csv_rows.hpp"
+#include "mlo/data/reader.hpp"
 #include "mlo/data/table.hpp"
 
 namespace mlo::csv {
 
 class Parser {
  public:
-  static constexpr std::size_t default_buffer = std::size_t{1} << 20;
+  // With the columns of a chunk, it stays in the second-level cache.
+  static constexpr std::size_t default_chunk = std::size_t{1} << 18;
 
-  // Reads the header. The size of the buffer affects only the speed.
-  explicit Parser(std::string file, std::size_t buffer_bytes = default_buffer);
+  // Reads the header. The size of the chunks affects only the speed.
+  explicit Parser(const std::string& file, ReadOptions options = {}, std::size_t chunk_bytes = default_chunk);
 
-  [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
-  [[nodiscard]] Table read(std::span<const std::string> wanted, const std::function<void(double)>& progress);
-  [[nodiscard]] std::uint64_t fingerprint() const noexcept { return lines_.fingerprint(); }
+  [[nodiscard]] const std::vector<std::string>& header() const noexcept { return layout_.header; }
+  [[nodiscard]] Table read(std::span<const std::string> wanted, const Reader::Progress& progress);
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
  private:
-  // One wanted column, in the order of the file.
-  struct Step {
-    std::size_t skip;    // cells between the previous wanted one and this one
-    std::size_t index;   // of the column in the header
-    std::size_t column;  // of the table
-    bool last;           // the header's last column: the line ends after it
-  };
+  [[nodiscard]] Start read_header(Chunks& chunks);
+  [[nodiscard]] std::vector<std::size_t> plan(std::span<const std::string> wanted);
+  void link_steps(std::vector<Step>& steps, std::size_t& tail) const;
+  void read_again(Pass& pass, std::size_t threads);
+  [[noreturn]] void fail(std::size_t line, const std::string& rule) const;
 
-  void read_header();
-  void plan(std::span<const std::string> wanted);
-  bool read_more(std::size_t open_quote);
-  [[nodiscard]] bool skip_blank_line();
-  [[nodiscard]] const char* fast_row(const char* p) noexcept;
-  [[nodiscard]] std::size_t careful_row();
-  void flush();
-  [[nodiscard]] std::size_t expected_rows(std::size_t rows) const noexcept;
-
-  [[noreturn]] void fail(std::size_t line, const std::string& rule) const {
-    throw DataError(file_ + ":" + std::to_string(line), rule);
-  }
-  [[noreturn]] void bad_cell(const Step& step, const Cell& cell, CellKind kind);
-
-  std::string file_;
-  Lines lines_;
-  char delimiter_ = ',';
-  std::vector<std::string> header_;
-  std::size_t header_line_ = 0;
-
-  const char* p_;         // the next record
-  std::size_t line_ = 1;  // its line
-
-  std::vector<Step> steps_;
-  std::size_t tail_ = 0;  // cells after the last wanted one
-  Table table_;
-  // Rows are gathered in a tile, column by column, and then appended to the columns in one go: one check of
-  // the capacity for many rows, and no page of a column is touched before it is filled.
-  std::vector<double> tile_;
-  std::size_t tile_rows_ = 0;
-  std::size_t staged_ = 0;   // rows in the tile
-  std::vector<Cell> cells_;  // scratch of careful_row
+  ReadOptions options_;
+  std::size_t chunk_bytes_;
+  std::shared_ptr<RawFile> file_;
+  std::unique_ptr<Chunks> chunks_;
+  Layout layout_;
+  std::size_t header_line_ = 1;
+  bool small_ = false;  // too small for several threads
+  Start start_;
+  std::uint64_t fingerprint_ = 0;
 };
 
 }  // namespace mlo::csv

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <iterator>
 
@@ -88,24 +87,13 @@ std::string_view trim(std::string_view text) noexcept {
   return text;
 }
 
-char sniff_delimiter(std::string_view text) noexcept {
-  constexpr std::string_view candidates = ",;\t|";
-  std::array<std::size_t, candidates.size()> counts{};
-  bool at_start = true;
-  bool inside = false;  // quotes; a doubled quote leaves and enters again
-  for (const char c : text) {
-    if (c == '\n' && !inside) break;
-    if (c == '"' && (at_start || inside)) {
-      inside = !inside;
-      at_start = !inside;
-      continue;
-    }
-    const std::size_t which = inside ? std::string_view::npos : candidates.find(c);
-    at_start = which != std::string_view::npos;
-    if (at_start) ++counts[which];
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
-  const auto best = std::max_element(counts.begin(), counts.end());  // the first of equals
-  return candidates[static_cast<std::size_t>(best - counts.begin())];
+  return true;
 }
 
 }  // namespace mlo::csv

@@ -16,8 +16,6 @@ namespace mlo::csv {
 
 [[nodiscard]] std::string_view trim(std::string_view text) noexcept;  // of spaces and tabs
 
-// The delimiter of a file, one of , ; tab and |: the one seen most often outside quotes in the header, which
-// is the first line of `text`.
-[[nodiscard]] char sniff_delimiter(std::string_view text) noexcept;
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
 }  // namespace mlo::csv

@@ -19,6 +19,7 @@
 #include "mlo/fit/fit.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/method/plan.hpp"
+#include "mlo/method/read_options.hpp"
 
 namespace mlo {
 namespace {
@@ -206,7 +207,7 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
 }
 
 Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher) {
-  const std::unique_ptr<Reader> reader = open_reader(options.fit.data);
+  const std::unique_ptr<Reader> reader = open_reader({options.fit.data}, read_options(options.fit));
   const std::vector<std::string> wanted = parse_formula(options.fit.formula, reader->header()).columns();
   const Table table = reader->read(wanted, [&](double) {
     if (set(watcher.interrupt)) throw Interrupted("interrupted while reading: nothing to keep");

@@ -17,6 +17,7 @@
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
 #include "mlo/method/option_table.hpp"
+#include "mlo/method/read_options.hpp"
 #include "mlo/method/sample.hpp"
 #include "mlo/model/any_model.hpp"
 #include "mlo/model/layout.hpp"
@@ -313,14 +314,14 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   FitOptions options = given;
   std::optional<RunDirectory> directory = prepare(options, watcher);
   const std::filesystem::path data = options.data;
-  if (options.resume && data.is_relative() && !std::filesystem::exists(data))
+  if (options.resume && data != "-" && data.is_relative() && !std::filesystem::exists(data))
     throw DataError(
         options.data,
         fmt::format(
             "no such file here; the name is relative to the directory where the run in {} was started: resume "
             "it there",
             options.out));
-  const std::unique_ptr<Reader> reader = open_reader(options.data);
+  const std::unique_ptr<Reader> reader = open_reader({options.data}, read_options(options));
   return fit(std::move(options), *reader, std::move(directory), watcher, timer);
 }
 

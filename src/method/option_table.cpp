@@ -73,12 +73,42 @@ std::vector<Option> family_options() {
   return out;
 }
 
+std::vector<Option> file_options() {
+  return {
+      {.name = "delimiter",
+       .group = Group::model,
+       .field = &FitOptions::delimiter,
+       .help = "CSV: the character between cells, or tab. Default: , ; tab or |, whichever fits the header "
+               "and the first rows"},
+      {.name = "decimal",
+       .group = Group::model,
+       .field = &FitOptions::decimal,
+       .help = "CSV: the decimal mark. Default: a point, or a comma where the delimiter is not a comma and "
+               "the first rows have numbers such as 0,5",
+       .rule = one_of({".", ","})},
+      {.name = "comment",
+       .group = Group::model,
+       .field = &FitOptions::comment,
+       .help = "CSV: lines that start with this character are skipped. Default: no comments"},
+      {.name = "na",
+       .group = Group::model,
+       .field = &FitOptions::na,
+       .help = "Spellings of a missing cell besides the empty one, with commas between them. Default: "
+               "NA,N/A,NULL,null"},
+      {.name = "type",
+       .group = Group::model,
+       .field = &FitOptions::types,
+       .help = "COLUMN=text or COLUMN=number: the type of a column; may be repeated. Default: number if all "
+               "cells that are not missing are numbers",
+       .rule = one_of({"text", "number"})}};
+}
+
 std::vector<Option> model_options() {
   std::vector<Option> rows{
       {.name = "data",
        .group = Group::argument,
        .field = &FitOptions::data,
-       .help = "CSV file with a header line; plain or gzip"},
+       .help = "CSV file with a header line, plain, gzip or zstd; - is standard input"},
       {.name = "formula",
        .group = Group::argument,
        .field = &FitOptions::formula,
@@ -136,6 +166,7 @@ std::vector<Option> model_options() {
                   .field = &FitOptions::trials,
                   .help = "logistic: a column of numbers of trials; the response is then the share of "
                           "successes. The same as cbind(successes, failures) as the response"});
+  for (Option& option : file_options()) rows.push_back(std::move(option));
   return rows;
 }
 

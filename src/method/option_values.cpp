@@ -109,9 +109,18 @@ void parse(const Option& option, const std::string& text, std::optional<T>& valu
   parse(option, text, parsed);
   value = std::move(parsed);
 }
+// "COLUMN=text"; each adds one. The name may have a = of its own.
+void parse_assignment(const Option& option, const std::string& text, Pairs& value) {
+  const std::size_t sign = text.rfind('=');
+  if (sign == std::string::npos || sign == 0 || sign + 1 == text.size())
+    throw UsageError(fmt::format("`{}` must be COLUMN={} (got \"{}\")", option.name,
+                                 fmt::join(option.rule.one_of, fmt::format(" or COLUMN=")), text));
+  value.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+}
 // "NAME PRIOR"; each adds one. Both may have blanks, a prior only in its parentheses: "I(a + b) normal(0,
 // 1)".
 void parse(const Option& option, const std::string& text, Pairs& value) {
+  if (!option.rule.prior) return parse_assignment(option, text, value);
   std::size_t blank = text.size();
   for (int depth = 0; blank > 0; --blank) {
     const char c = text[blank - 1];
@@ -137,8 +146,16 @@ struct CheckValue {
   void operator()(bool /*value*/) const {}
   void operator()(std::uint64_t /*value*/) const {}
   void operator()(const Pairs& pairs) const {
-    for (const auto& [name, prior] : pairs)
-      static_cast<void>(Prior::parse(prior, fmt::format("`{} {}`", option.name, name)));
+    for (const auto& [name, value] : pairs) {
+      if (option.rule.prior) {
+        static_cast<void>(Prior::parse(value, fmt::format("`{} {}`", option.name, name)));
+        continue;
+      }
+      const auto& words = option.rule.one_of;
+      if (std::find(words.begin(), words.end(), value) == words.end())
+        throw UsageError(fmt::format("`{}` of \"{}\" must be one of {} (got \"{}\")", option.name, name,
+                                     fmt::join(words, ", "), value));
+    }
   }
   void operator()(std::int64_t value) const {
     const ValueRule& rule = option.rule;

@@ -93,15 +93,93 @@ class Files(BadInputTest):
         self.assertEqual((result.code, result.stdout), (DATA, ""))
 
 
+class Reading(BadInputTest):
+    """How a file is to be read: options, compression and standard input."""
+
+    table = "y,x1\n" + "".join(f"{i % 2},{i % 7}.5\n" for i in range(40))
+
+    def setUp(self):
+        super().setUp()
+        self.write("data.csv", self.table)
+
+    def refused_option(self, message, *options):
+        self.refused(USAGE, message, "data.csv", "y ~ x1", *options)
+
+    def test_options_with_impossible_values_are_named(self):
+        for option in ("delimiter", "comment"):
+            for value in ("", ";;", "a", "7", " ", '"', ".", "-"):
+                with self.subTest(option=option, value=value):
+                    self.refused_option(f"--{option} must be one character, but not a letter, a digit, a blank, a "
+                                        f'quote, a sign or a point; or tab (got "{value}")', f"--{option}", value)
+        self.refused_option('--decimal must be one of ., , (got ";")', "--decimal", ";")
+        self.refused_option('--delimiter and --decimal must differ (both are ",")', "--delimiter", ",", "--decimal", ",")
+        self.refused_option('--comment must differ from --delimiter and --decimal (got "|")', "--comment", "|",
+                            "--delimiter", "|")
+
+    def test_types_that_make_no_sense_are_named(self):
+        self.refused_option('--type must be COLUMN=text or COLUMN=number (got "x1")', "--type", "x1")
+        self.refused_option('--type of "x1" must be one of text, number (got "real")', "--type", "x1=real")
+        self.refused_option('--type of "x1" is given twice', "--type", "x1=text", "--type", "x1=number")
+        self.refused_option('--type: data.csv has no column "x3"', "--type", "x3=text")
+
+    def test_the_same_table_gives_the_same_draws_however_it_is_written(self):
+        self.good("fit", "data.csv", "y ~ x1", "--out", "reference", *SHORT)
+        self.write("semicolons.csv", self.table.replace(",", ";").replace(".", ","))
+        self.write("tabs.tsv", self.table.replace(",", "\t"))
+        self.write("odd.csv", "# a comment\n" + self.table.replace(",", ":") + "# the end\n1:-\n")
+        self.write("data.csv.gz", gzip.compress(self.table.encode()))
+        for k, args in enumerate((("semicolons.csv",), ("tabs.tsv",), ("data.csv.gz",),
+                                  ("odd.csv", "--comment", "#", "--delimiter", ":", "--na", "-"))):
+            with self.subTest(args=args):
+                self.good("fit", args[0], "y ~ x1", "--out", f"run{k}", *args[1:], *SHORT)
+                self.assertEqual(self.read(f"run{k}", "draws-1.csv").splitlines()[-20:],
+                                 self.read("reference", "draws-1.csv").splitlines()[-20:])
+
+    def test_standard_input_is_read_and_named_in_messages(self):
+        self.good("fit", "data.csv", "y ~ x1", "--out", "reference", *SHORT)
+        for text in (self.table.encode(), gzip.compress(self.table.encode())):
+            result = self.mlo("fit", "-", "y ~ x1", "--out", "run", *SHORT, stdin=text)
+            self.assertEqual(result.code, 0, result.stderr)
+            self.assertEqual(self.read("run", "draws-1.csv").splitlines()[-20:],
+                             self.read("reference", "draws-1.csv").splitlines()[-20:])
+            shutil.rmtree(self.path("run"))
+        result = self.mlo("fit", "-", "y ~ x1", "--quiet", stdin=b"y,x1\n1,2\n1\n")
+        self.assertEqual((result.code, result.stderr), (DATA, "mlo fit: standard input:3: 1 cell, but the header has 2\n"))
+
+    def test_how_a_file_is_read_is_kept_with_the_run(self):
+        self.write("odd.csv", "# a comment\n" + self.table.replace(",", ":") + "1:-\n")
+        self.good("fit", "odd.csv", "y ~ x1", "--out", "run", "--comment", "#", "--delimiter", ":", "--na", "-",
+                  "--type", "x1=number", *SHORT)
+        options = self.run_json("run")["options"]
+        self.assertEqual({name: options[name] for name in ("comment", "delimiter", "decimal", "na", "type")},
+                         {"comment": "#", "delimiter": ":", "decimal": None, "na": "-", "type": [["x1", "number"]]})
+
+    def test_types_are_read_from_a_config_file(self):
+        self.write("options.toml", 'type = ["x1=number", "y=number"]\ndraws = 20\nwarmup = 20\n')
+        self.good("fit", "data.csv", "y ~ x1", "--config", "options.toml")
+
+
 class Cells(BadInputTest):
     def test_text_in_a_numeric_column_is_named_by_line_column_and_value(self):
         self.write("data.csv", "y,x1\n1,2\n0,1.5x\n1,3\n")
-        self.refused(DATA, 'data.csv:3: column "x1": not a number ("1.5x")', "data.csv", "y ~ x1")
+        self.refused(DATA, 'data.csv:3: column "x1": "1.5x" is not a number; 1 of 3 cells is not: correct it, or list '
+                           "the spelling with --na if it means missing", "data.csv", "y ~ log(x1)")
 
     def test_a_text_column_is_told_from_a_mistaken_cell(self):
         self.write("data.csv", "y,city\n1,Oslo\n0,Rome\n1,Bern\n")
-        self.refused(DATA, 'data.csv:2: column "city" holds text ("Oslo"); text columns cannot be used in a formula '
-                           "yet, numbers can", "data.csv", "y ~ city")
+        self.refused(DATA, 'data.csv:2: column "city" holds text ("Oslo"), but numbers are needed here', "data.csv",
+                     "y ~ log(city)")
+
+    def test_a_word_in_a_column_that_is_said_to_hold_numbers_is_named(self):
+        self.write("data.csv", "y,x1\n1,2\n0,1.5x\n1,3\n")
+        self.refused(DATA, 'data.csv:3: column "x1": "1.5x" is not a number, but --type says that the column holds '
+                           "numbers; correct the cell, or list its spelling with --na if it means missing", "data.csv",
+                     "y ~ x1", "--type", "x1=number")
+
+    def test_text_that_is_not_utf8_is_named_by_line_column_and_value(self):
+        self.write("data.csv", "y,city\n1,Oslo\n0,M\u00fcnchen\n".encode("latin-1"))
+        self.refused(DATA, 'data.csv:3: column "city": "M\\xfcnchen" is not UTF-8 text; save the file as UTF-8, for '
+                           "example with iconv -f WINDOWS-1252 -t UTF-8", "data.csv", "y ~ city")
 
     def test_text_in_a_column_that_the_formula_does_not_use_is_no_mistake(self):
         self.write("data.csv", "y,x1,city\n1,2,Oslo\n0,3,Rome\n1,1,Bern\n0,1,Oslo\n")
@@ -112,7 +190,8 @@ class Cells(BadInputTest):
             with self.subTest(cell=cell):
                 self.write("data.csv", f"y,x1\n1,2\n0,{cell}\n1,3\n")
                 self.refused(DATA, f'data.csv:3: column "x1": "{cell}" is not a finite number; leave the cell empty '
-                                   "or write NA if the value is missing", "data.csv", "y ~ x1")
+                                   "or write NA if the value is missing, or list its spelling with --na", "data.csv",
+                             "y ~ x1")
 
     def test_the_logarithm_of_zero_is_named_by_line_and_value(self):
         self.write("data.csv", "y,x1\n1,2\n0,1\n1,0\n0,5\n")

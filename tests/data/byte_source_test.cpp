@@ -94,6 +94,32 @@ TEST(ByteSource, TellsCorruptGzip) {
   EXPECT_EQ(read_all(good + "more", 4096, 1000), ": the gzip data are corrupt (incorrect header check)");
 }
 
+TEST(ByteSource, UnpacksZstdWhateverTheBlockSize) {
+  const std::string text = some_text(5000);
+  for (const std::size_t block : {1U, 13U, 4096U, 1U << 20}) {
+    for (const std::size_t piece : {17U, 4096U, 100000U}) EXPECT_EQ(read_all(zstd(text), block, piece), text);
+  }
+  const std::string skipped("\x50\x2A\x4D\x18\x03\x00\x00\x00abc", 11);  // a frame for other programs
+  EXPECT_EQ(read_all(zstd(text) + skipped + zstd("") + zstd(text), 4096, 1000), text + text);
+  EXPECT_EQ(read_all(skipped + zstd(text), 4096, 1000), text);
+}
+
+TEST(ByteSource, ReadsAFileAgainWhereverItStopped) {
+  const std::string text = some_text(20000);
+  for (const std::string& bytes : {text, gzip(text), zstd(text)}) {
+    const TemporaryFile file(bytes);
+    const auto raw = std::make_shared<RawFile>(file.path());
+    std::remove(file.path().c_str());  // the name does not matter any more
+    for (const std::size_t size : {std::size_t{10}, text.size(), std::size_t{5000}}) {
+      ASSERT_EQ(raw->rewind(), 0);
+      const auto source = open_bytes(raw, 1000);
+      std::string part(size, '\0');
+      EXPECT_EQ(source->read(part), size);
+      EXPECT_EQ(part, text.substr(0, size));
+    }
+  }
+}
+
 TEST(ByteSource, StopsItsThreadWhenItIsLeftEarly) {
   const TemporaryFile file(gzip(some_text(100000)));
   for (int i = 0; i < 50; ++i) {

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -63,6 +64,16 @@ inline std::string gzip(std::string_view text) {
   return out;
 }
 
+// One zstd frame, with a checksum as the zstd command writes it.
+inline std::string zstd(std::string_view text) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  out.resize(ZSTD_compress2(context, out.data(), out.size(), text.data(), text.size()));
+  ZSTD_freeCCtx(context);
+  return out;
+}
+
 // A table, or the message of the DataError without the name of the file.
 struct Outcome {
   std::vector<std::string> header;
@@ -74,10 +85,11 @@ struct Outcome {
 // Reads all columns, or those in `wanted`.
 inline Outcome read_csv(const TemporaryFile& file,
                         std::optional<std::vector<std::string>> wanted = std::nullopt,
-                        std::size_t buffer_bytes = csv::Parser::default_buffer) {
+                        std::size_t chunk_bytes = csv::Parser::default_chunk,
+                        const ReadOptions& options = {}) {
   Outcome outcome;
   try {
-    csv::Parser parser(file.path(), buffer_bytes);
+    csv::Parser parser(file.path(), options, chunk_bytes);
     outcome.header = parser.header();
     outcome.table = parser.read(wanted.value_or(outcome.header), {});
     outcome.fingerprint = parser.fingerprint();
@@ -89,8 +101,9 @@ inline Outcome read_csv(const TemporaryFile& file,
 }
 
 inline Outcome read_csv(std::string_view text, std::optional<std::vector<std::string>> wanted = std::nullopt,
-                        std::size_t buffer_bytes = csv::Parser::default_buffer) {
-  return read_csv(TemporaryFile(text), std::move(wanted), buffer_bytes);
+                        std::size_t chunk_bytes = csv::Parser::default_chunk,
+                        const ReadOptions& options = {}) {
+  return read_csv(TemporaryFile(text), std::move(wanted), chunk_bytes, options);
 }
 
 }  // namespace mlo::testing

@@ -157,7 +157,7 @@ TEST(CsvReader, ReportsProgressAFewHundredTimesAndEndsAtOne) {
   for (int i = 0; i < 20000; ++i) text += std::to_string(i * 7919 % 10007) + "\n";
   for (const std::string& bytes : {text, gzip(text)}) {
     const TemporaryFile file(bytes);
-    csv::Parser parser(file.path(), 64);
+    csv::Parser parser(file.path(), {}, 64);
     Values shares;
     const Table table = parser.read(parser.header(), [&](double share) { shares.push_back(share); });
     EXPECT_EQ(table.rows, 20000U);
@@ -174,7 +174,7 @@ TEST(CsvReader, StopsWhenTheProgressCallbackThrows) {
   for (int i = 0; i < 100000; ++i) text += std::to_string(i) + "\n";
   for (const std::string& bytes : {text, gzip(text)}) {
     const TemporaryFile file(bytes);
-    csv::Parser parser(file.path(), 256);
+    csv::Parser parser(file.path(), {}, 256);
     struct Stop {};
     EXPECT_THROW((void)parser.read(parser.header(), [](double) { throw Stop(); }), Stop);
   }

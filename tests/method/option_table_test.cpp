@@ -59,6 +59,11 @@ FitOptions every_option() {
           {{"x", "flat"}, {"sigma", "gamma(1, 2)"}},
           "sd",
           "error",
+          ";",
+          ",",
+          "#",
+          "NA,-",
+          {{"zip", "text"}, {"a=b", "number"}},
           "run 1",
           true};
 }
@@ -106,6 +111,12 @@ const Strings& every_text() {
                              {"prior-for", "sigma gamma(1, 2)"},
                              {"scale", "sd"},
                              {"missing", "error"},
+                             {"delimiter", ";"},
+                             {"decimal", ","},
+                             {"comment", "#"},
+                             {"na", "NA,-"},
+                             {"type", "zip=text"},
+                             {"type", "a=b=number"},
                              {"out", "run 1"},
                              {"resume", "true"}};
   return texts;
@@ -123,11 +134,11 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{}, "", "", "", {}, "", "", {}, "", "", "", true, {}};
+  T{MethodOptions{}, "", "", "", {}, "", "", {}, "", "", "", "", "", "", {}, "", true, {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, "", "", "", {}, "", "", {}, "", "", "", true};
+  T{MethodOptions{}, "", "", "", {}, "", "", {}, "", "", "", "", "", "", {}, "", true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");

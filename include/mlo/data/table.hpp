@@ -6,23 +6,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "mlo/base/errors.hpp"
 #include "mlo/data/source.hpp"
 
 namespace mlo {
 
 using Numbers = std::vector<double>;  // NaN where the cell is missing; all others are finite
 
-// A dictionary and one code per row: a few bytes per row however long the words are.
+// A dictionary and one code per row: a few bytes per row however long the words are. A reader lists the
+// levels in the order in which they first appear.
 struct Text {
   static constexpr std::uint32_t missing = std::numeric_limits<std::uint32_t>::max();
 
   std::vector<std::string> levels;   // each once
   std::vector<std::uint32_t> codes;  // positions in levels, or `missing`
+
+  // Why the column is text, if it was read from a format that does not say so: what a message needs when it
+  // was meant to hold numbers.
+  struct Words {
+    std::size_t first = 0;  // row of the first cell that is not a number
+    std::size_t count = 0;  // cells that are not numbers
+    std::size_t cells = 0;  // cells that are not missing
+  };
+  std::optional<Words> words{};
 };
 
 struct Column {
@@ -51,5 +63,10 @@ struct Table {
   std::vector<Column> columns;
   std::size_t rows = 0;
 };
+
+// What to say where numbers are needed and the column holds text: the place and value of the first cell that
+// is not a number, and how many there are. "data.csv:17: column "x": "1O0" is not a number; 1 of 3,000 cells
+// is not: ..."
+[[nodiscard]] DataError not_numbers(const Table& table, const Column& column);
 
 }  // namespace mlo

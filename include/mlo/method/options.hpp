@@ -64,6 +64,12 @@ struct FitOptions : MethodOptions {
   std::optional<std::string> row_weights;  // a column
   std::optional<std::string> trials;       // a column
 
+  std::optional<std::string> delimiter;  // of the file
+  std::optional<std::string> decimal;
+  std::optional<std::string> comment;
+  std::optional<std::string> na;                           // spellings, with commas between them
+  std::vector<std::pair<std::string, std::string>> types;  // column, type
+
   std::string out;  // run directory; empty: nothing is written
   bool resume = false;
 
