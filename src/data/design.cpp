@@ -73,7 +73,7 @@ class Builder {
   // Fills all but centre, scale and sd; x holds the columns as evaluated.
   Design evaluate_rows() {
     Design design;
-    design.source = {.name = table_.source.name, .unit = table_.source.unit};
+    design.source = table_.source.without_rows();
     design.response = deparse(formula_.response);
     for (const Term& term : formula_.terms) design.names.push_back(term.name());
     design.dim = formula_.terms.size();
