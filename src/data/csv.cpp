@@ -9,7 +9,8 @@ struct CsvReader::Impl {
   csv::Parser parser;
 };
 
-CsvReader::CsvReader(const std::string& file) : impl_(new Impl{csv::Parser(file)}) {}
+CsvReader::CsvReader(const std::string& file, const ReadOptions& /*options*/)
+    : impl_(new Impl{csv::Parser(file)}) {}
 CsvReader::~CsvReader() = default;
 
 const std::vector<std::string>& CsvReader::header() const noexcept { return impl_->parser.header(); }

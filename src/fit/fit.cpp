@@ -280,7 +280,7 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
             "no such file here; the name is relative to the directory where the run in {} was started: resume "
             "it there",
             options.out));
-  const std::unique_ptr<Reader> reader = open_reader(options.data);
+  const std::unique_ptr<Reader> reader = open_reader({options.data});
   return fit(std::move(options), *reader, std::move(directory), watcher, timer);
 }
 

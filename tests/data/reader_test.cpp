@@ -51,7 +51,7 @@ std::string refusal(const Table& table, const Names& wanted) {
 
 TEST(OpenReader, ReadsACsvFileAndKnowsTheLinesOfItsRows) {
   const testing::TemporaryFile file("a,b\n1,2\n\n3,4\n");
-  const std::unique_ptr<Reader> reader = open_reader(file.path());
+  const std::unique_ptr<Reader> reader = open_reader({file.path()});
   EXPECT_EQ(reader->header(), (Names{"a", "b"}));
   const Table table = reader->read(Names{"b"});
   EXPECT_EQ(table.rows, 2U);
@@ -66,7 +66,7 @@ TEST(OpenReader, ReadsACsvFileAndKnowsTheLinesOfItsRows) {
 
 TEST(OpenReader, RefusesAFileThatIsNotThere) {
   try {
-    static_cast<void>(open_reader("/no/such.csv"));
+    static_cast<void>(open_reader({"/no/such.csv"}));
     ADD_FAILURE();
   } catch (const DataError& error) {
     EXPECT_STREQ(error.what(), "/no/such.csv: no such file");

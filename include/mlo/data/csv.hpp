@@ -16,7 +16,7 @@ class CsvReader final : public Reader {
  public:
   // Opens the file and reads its header line. Throws DataError if it does not exist, is a directory, is
   // empty, ...
-  explicit CsvReader(const std::string& file);
+  explicit CsvReader(const std::string& file, const ReadOptions& options = {});
   ~CsvReader() override;
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept override;

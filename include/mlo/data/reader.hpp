@@ -2,9 +2,12 @@
 // Where data come from: a file in some format, or a table in memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,7 +45,26 @@ class Reader {
   [[nodiscard]] virtual Table read_columns(std::span<const std::string> wanted, const Progress& progress) = 0;
 };
 
-// The reader for a file: the one place that knows all formats. Throws DataError: no such file, ...
-[[nodiscard]] std::unique_ptr<Reader> open_reader(const std::string& path);
+enum class ColumnType { number, text };
+
+// How files are read. What is not given is found out from the file itself.
+struct ReadOptions {
+  std::optional<char> delimiter{};  // of CSV; otherwise the header and the first records show it
+  std::optional<char> decimal{};    // '.' or ','; a comma is only looked for where it is not the delimiter
+  std::optional<char> comment{};    // lines that start with it are skipped; otherwise there are none
+  // Spellings of a missing cell, besides the empty one. A spelling that is a number stands for that number
+  // however it is written: "-999" for -999.0 too.
+  std::vector<std::string> na = {"NA", "N/A", "NULL", "null"};
+  // By column. Otherwise a column holds numbers if all its cells that are not missing are numbers.
+  std::map<std::string, ColumnType, std::less<>> types{};
+  std::size_t threads = 0;  // 0: as many as the machine has. They do not affect what is read.
+
+  bool operator==(const ReadOptions&) const = default;
+};
+
+// The reader for a data set: the one place that knows all formats. "-" is standard input. Throws DataError:
+// no such file, ...; UsageError: a type for a column that is not there.
+[[nodiscard]] std::unique_ptr<Reader> open_reader(const std::vector<std::string>& paths,
+                                                  const ReadOptions& options = {});
 
 }  // namespace mlo

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,12 +18,22 @@ namespace mlo {
 
 using Numbers = std::vector<double>;  // NaN where the cell is missing; all others are finite
 
-// A dictionary and one code per row: a few bytes per row however long the words are.
+// A dictionary and one code per row: a few bytes per row however long the words are. A reader lists the
+// levels in the order in which they first appear.
 struct Text {
   static constexpr std::uint32_t missing = std::numeric_limits<std::uint32_t>::max();
 
   std::vector<std::string> levels;   // each once
   std::vector<std::uint32_t> codes;  // positions in levels, or `missing`
+
+  // Why the column is text, if it was read from a format that does not say so: what a message needs when it
+  // was meant to hold numbers.
+  struct Words {
+    std::size_t first = 0;  // row of the first cell that is not a number
+    std::size_t count = 0;  // cells that are not numbers
+    std::size_t cells = 0;  // cells that are not missing
+  };
+  std::optional<Words> words{};
 };
 
 struct Column {
