@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -148,8 +150,9 @@ class HeaderParser {
     Field out{.name = std::move(name)};
     const char order = type.empty() ? ' ' : type.front();
     out.kind = type.size() < 3 ? ' ' : type[1];
-    const auto [end, error] = std::from_chars(type.data() + 2, type.data() + type.size(), out.bytes);
-    const bool whole = type.size() >= 3 && error == std::errc() && end == type.data() + type.size();
+    const std::string_view size = type.size() < 3 ? std::string_view() : std::string_view(type).substr(2);
+    const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), out.bytes);
+    const bool whole = error == std::errc() && end == size.data() + size.size();
     if (whole && order == '|' && out.kind == 'V' && out.name.empty() && out.bytes < (1U << 20U)) return out;
     const auto has = [&](std::initializer_list<std::size_t> sizes) {
       return std::find(sizes.begin(), sizes.end(), out.bytes) != sizes.end();
