@@ -97,8 +97,8 @@ class CommandTest(unittest.TestCase):
             def limit():
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
         source = {"stdin": subprocess.DEVNULL} if piped is None else {"input": piped}
-        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=self.environment(), **source, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, preexec_fn=limit,
-                              check=False)
+        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=self.environment(), **source, stdout=stdout,
+                              stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, preexec_fn=limit, check=False)
         return Result(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
 
     def good(self, *args, **kwargs):
