@@ -33,7 +33,9 @@ std::string word(const Json& value) {
 
 std::string command_line(const FitOptions& options) {
   const Json given = Json::parse(options_to_json(options)), usual = Json::parse(options_to_json({}));
-  std::string out = fmt::format("mlo fit {} {}", quoted(options.data), quoted(options.formula));
+  std::string out = "mlo fit";
+  for (const std::string& file : options.data) out += ' ' + quoted(file);
+  out += ' ' + quoted(options.formula);
   for (const auto& [name, value] : given.members()) {
     if (name == "data" || name == "formula" || value == usual.at(name)) continue;
     if (value.is_array()) {  // --prior-for: pairs

@@ -67,7 +67,7 @@ Fits fits_of(const Settings& settings) {
   FitOptions base = base_fit("logistic", fmt::format("I(Cover_Type == 2) ~ {}", quantitative),
                              "normal(0, 3.1622776601683795)", iterations);
   base.prior_intercept = base.prior;
-  base.data = settings.data;
+  base.data = {settings.data};
   base.scale = "sd";
   base.seed = settings.seed;
   Fits out{base, base, base};

@@ -8,7 +8,7 @@ namespace mlo::experiments {
 FitOptions base_fit(const std::string& family, const std::string& formula, const std::string& prior,
                     const Iterations& iterations) {
   FitOptions fit;
-  fit.data = "data.csv";
+  fit.data = {"data.csv"};
   fit.formula = formula;
   fit.family = family;
   fit.prior = prior;

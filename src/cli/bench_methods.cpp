@@ -33,7 +33,7 @@ void write(const std::string& directory, const Comparison& comparison) {
 
 void run(const BenchCommand& command, int& exit_code) {
   const BenchOptions& o = command.options;
-  if (o.fit.data.empty() || o.fit.formula.empty())
+  if ((o.fit.data.empty() && !o.fit.sql) || o.fit.formula.empty())
     throw UsageError("DATA and FORMULA are required, e.g. mlo bench-methods data.csv \"y ~ x1 + x2\"");
   // Before anything is run, so that no results are lost if the directory cannot be made.
   std::optional<ResultDirectory> directory;

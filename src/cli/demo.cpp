@@ -27,7 +27,7 @@ struct DemoCommand {
 
 FitResult fit_by(const DemoCommand& demo, const std::string& method, const Table& table) {
   FitOptions o;
-  o.data = "simulated data";
+  o.data = {"simulated data"};
   o.formula = "y ~ 0 + x1 + x2";
   o.family = "logistic";
   o.method = method;

@@ -39,7 +39,7 @@ void check_resume(const CLI::App& c, const FitCommand& command) {
 
 void run(const FitCommand& command, int& exit_code) {
   const FitOptions& o = command.options;
-  if (!o.resume && (o.data.empty() || o.formula.empty()))
+  if (!o.resume && ((o.data.empty() && !o.sql) || o.formula.empty()))
     throw UsageError("DATA and FORMULA are required, e.g. mlo fit data.csv \"y ~ x1 + x2\"");
   catch_interrupts();
   Progress progress(command.quiet);
@@ -61,7 +61,7 @@ void run(const FitCommand& command, int& exit_code) {
 
 void add_fit(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<FitCommand>();
-  CLI::App* c = app.add_subcommand("fit", "Fit a model to a CSV file (plain or gzip)");
+  CLI::App* c = app.add_subcommand("fit", "Fit a model to data: CSV, Parquet, JSON lines, .npy, a query");
   add_options(*c, command->options, [](const Option&) { return true; });
   c->add_flag("--json", command->json, "Print the summary as JSON")->group("Run");
   c->add_flag("-q,--quiet", command->quiet, "No progress, no notes on stderr")->group("Run");
@@ -79,7 +79,8 @@ void add_fit(CLI::App& app, int& exit_code) {
       "Example:\n"
       "  mlo simulate logistic --rows 100000 --out data.csv\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --seed 1 --out run1\n"
-      "  mlo fit data.csv \"y ~ x1 + x2\" --method mlo --subsample-size 1000");
+      "  mlo fit data.csv \"y ~ x1 + x2\" --method mlo --subsample-size 1000\n"
+      "  mlo fit \"data*.csv\" \"y ~ x1 + x2\"");
   c->callback([command, c, &exit_code] {
     check_resume(*c, *command);
     run(*command, exit_code);

@@ -1,12 +1,15 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "cli/fit_options.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
+#include "mlo/base/errors.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -24,9 +27,22 @@ const char* type_name(const Option& option) {
     case Option::Type::flag:
       return "";
     case Option::Type::text:
+    case Option::Type::texts:
       break;
   }
   return option.name == "out" ? "DIR" : "TEXT";
+}
+
+// DATA ... FORMULA: a shell may have made several files of one pattern, so the last argument is the formula.
+void take_arguments(FitOptions& options, const std::vector<std::string>& words) {
+  if (std::find(words.begin(), words.end(), "") != words.end())
+    throw UsageError("DATA and FORMULA must not be empty");
+  const auto is_formula = [](const std::string& word) { return word.find('~') != std::string::npos; };
+  if (words.size() > 1 && !is_formula(words.back()) && is_formula(words[words.size() - 2]))
+    throw UsageError(
+        fmt::format("extra argument after the formula: {}; the formula comes last", words.back()));
+  options.data.assign(words.begin(), words.end() - 1);
+  options.formula = words.back();
 }
 
 CLI::Option* add(CLI::App& c, const std::string& name, const Option& option, FitOptions& options) {
@@ -38,6 +54,16 @@ CLI::Option* add(CLI::App& c, const std::string& name, const Option& option, Fit
     case Option::Type::flag:
       return c.add_flag_callback(
           name, [set] { set("true"); }, help);
+    case Option::Type::texts:
+      if (option.name == "data")
+        return c.add_option_function<std::vector<std::string>>(
+            name, [&options](const auto& words) { take_arguments(options, words); }, help);
+      return c.add_option_function<std::vector<std::string>>(
+          name,
+          [set](const auto& words) {
+            for (const std::string& word : words) set(word);
+          },
+          help);
     case Option::Type::pairs:
       if (!option.rule.prior)
         return c

@@ -55,8 +55,7 @@ class Builder {
   // Fills all but centre, scale and sd; dense columns are as evaluated.
   Design evaluate_rows() {
     Design design;
-    design.source = table_.source;
-    design.source.shifts = {};
+    design.source = table_.source.without_rows();
     design.response = deparse(formula_.response);
     design.response_levels = response_levels_;
     design.intercept = formula_.intercept;

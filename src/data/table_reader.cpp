@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "data/csv_text.hpp"
+#include "data/typed_cells.hpp"
 #include "mlo/base/errors.hpp"
-#include "mlo/base/hash.hpp"
 
 namespace mlo {
 namespace {
@@ -38,29 +38,6 @@ void check(const Table& table, const Column& column) {
   }
 }
 
-template <class T>
-void add_values(Fingerprint& hash, const std::vector<T>& values) {
-  hash.add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
-}
-
-// Adds the length too, so that "ab", "c" and "a", "bc" differ.
-void add_words(Fingerprint& hash, const std::string& words) {
-  add_values(hash, std::vector<std::uint64_t>{words.size()});
-  hash.add(words);
-}
-
-void add_column(Fingerprint& hash, const Column& column) {
-  add_words(hash, column.name);
-  add_values(hash, std::vector<std::uint64_t>{column.cells.index(), column.size()});
-  if (column.is_text()) {
-    add_values(hash, std::vector<std::uint64_t>{column.text().levels.size()});
-    for (const std::string& level : column.text().levels) add_words(hash, level);
-    add_values(hash, column.text().codes);
-  } else {
-    add_values(hash, column.numbers());
-  }
-}
-
 }  // namespace
 
 TableReader::TableReader(Table table)
@@ -81,12 +58,10 @@ Table TableReader::read_columns(std::span<const std::string> wanted, const Progr
   assert(table_ != nullptr && "a reader reads once");
   Table read{.source = table_->source, .columns = {}, .rows = table_->rows};
   read.columns.reserve(wanted.size());
-  Fingerprint hash;
   for (const std::string& name : wanted) {
     const std::size_t index = find(name);
     const Column& column = table_->columns[index];
     check(*table_, column);
-    add_column(hash, column);
     if (table_ == &owned_) {
       read.columns.push_back(std::move(owned_.columns[index]));
     } else {
@@ -94,7 +69,7 @@ Table TableReader::read_columns(std::span<const std::string> wanted, const Progr
     }
     if (progress) progress(static_cast<double>(read.columns.size()) / static_cast<double>(wanted.size()));
   }
-  fingerprint_ = hash.value();
+  fingerprint_ = fingerprint_of(read.columns);
   owned_ = {};
   table_ = nullptr;
   return read;

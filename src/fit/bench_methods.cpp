@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "fit/data_source.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/poller.hpp"
 #include "mlo/base/text.hpp"
@@ -207,7 +208,7 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
 }
 
 Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher) {
-  const std::unique_ptr<Reader> reader = open_reader({options.fit.data}, read_options(options.fit));
+  const std::unique_ptr<Reader> reader = open_data(options.fit);
   const std::vector<std::string> wanted = parse_formula(options.fit.formula, reader->header()).columns();
   const Table table = reader->read(wanted, [&](double) {
     if (set(watcher.interrupt)) throw Interrupted("interrupted while reading: nothing to keep");

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "fit/data_source.hpp"
 #include "fit/run_directory.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/base/timer.hpp"
@@ -265,7 +266,7 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);
   const auto show = [&](double share) {
     if (watcher.interrupted()) throw Interrupted();
-    if (watcher.phase) watcher.phase("reading " + options.data, share);
+    if (watcher.phase) watcher.phase("reading " + data_words(options), share);
   };
   const Formula formula = parse_formula(options.formula, reader.header());
   const std::vector<std::string> wanted = wanted_columns(options, formula, reader.header());
@@ -279,7 +280,7 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   if (directory) {
     if (options.resume && directory->fingerprint() != reader.fingerprint())
       throw DataError(
-          options.data,
+          data_words(options),
           fmt::format("has changed since the run in {} began; it cannot be continued", options.out));
     const std::uint64_t key = run_key(options, reader.fingerprint());
     if (options.resume) keeping.records = directory->read_checkpoints(plan.chain.chains, key);
@@ -292,6 +293,20 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   result.summary.seconds.total = timer.seconds();
   if (directory) directory->finish(options, reader.fingerprint(), result);
   return result;
+}
+
+// The data of a run that is resumed must be found from here.
+void check_place(const FitOptions& options) {
+  for (const std::filesystem::path file : options.data) {
+    const bool pattern = file.native().find_first_of("*?[") != std::string::npos;
+    if (file == "-" || pattern || file.is_absolute() || std::filesystem::exists(file)) continue;
+    throw DataError(
+        file,
+        fmt::format(
+            "no such file here; the name is relative to the directory where the run in {} was started: resume "
+            "it there",
+            options.out));
+  }
 }
 
 // Replaces the options by those in force; returns the directory of a run that is resumed.
@@ -313,15 +328,8 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   const Timer timer;
   FitOptions options = given;
   std::optional<RunDirectory> directory = prepare(options, watcher);
-  const std::filesystem::path data = options.data;
-  if (options.resume && data != "-" && data.is_relative() && !std::filesystem::exists(data))
-    throw DataError(
-        options.data,
-        fmt::format(
-            "no such file here; the name is relative to the directory where the run in {} was started: resume "
-            "it there",
-            options.out));
-  const std::unique_ptr<Reader> reader = open_reader({options.data}, read_options(options));
+  if (options.resume) check_place(options);
+  const std::unique_ptr<Reader> reader = open_data(options);
   return fit(std::move(options), *reader, std::move(directory), watcher, timer);
 }
 

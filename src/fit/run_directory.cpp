@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "fit/data_source.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
 #include "mlo/base/hash.hpp"
@@ -121,7 +122,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
                                .method = options.method,
                                .family = options.family,
                                .formula = options.formula,
-                               .data = options.data,
+                               .data = data_words(options),
                                .seed = options.seed.value_or(0),
                                .chain = chain + 1,
                                .warmup = static_cast<std::uint64_t>(options.warmup),

@@ -108,7 +108,8 @@ std::vector<Option> model_options() {
       {.name = "data",
        .group = Group::argument,
        .field = &FitOptions::data,
-       .help = "CSV file with a header line, plain, gzip or zstd; - is standard input"},
+       .help = "Files with the same columns, or a pattern such as \"part-*.csv\": CSV (plain, gzip or zstd), Parquet, "
+               "JSON lines, .npy; - is standard input"},
       {.name = "formula",
        .group = Group::argument,
        .field = &FitOptions::formula,
@@ -139,6 +140,12 @@ std::vector<Option> model_options() {
                "(sigma, size, shape, tau) also take gamma(shape,rate) and "
                "exponential(rate)",
        .rule = a_prior}};
+  rows.push_back(
+      {.name = "sql",
+       .group = Group::model,
+       .field = &FitOptions::sql,
+       .help = "The data are the rows of this query, run by DuckDB, e.g. \"select * from 'data.parquet' "
+               "where year > 2020\"; then `data` is left out, or is a DuckDB database"});
   for (Option& option : family_options()) rows.push_back(std::move(option));
   rows.push_back({.name = "scale",
                   .group = Group::model,
@@ -415,6 +422,7 @@ Option::Type Option::type() const {
   struct {
     Type operator()(std::string FitOptions::*) const { return Type::text; }
     Type operator()(std::optional<std::string> FitOptions::*) const { return Type::text; }
+    Type operator()(std::vector<std::string> FitOptions::*) const { return Type::texts; }
     Type operator()(std::int64_t FitOptions::*) const { return Type::integer; }
     Type operator()(std::optional<std::int64_t> FitOptions::*) const { return Type::integer; }
     Type operator()(std::optional<std::uint64_t> FitOptions::*) const { return Type::natural; }

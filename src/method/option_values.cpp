@@ -133,6 +133,11 @@ void parse(const Option& option, const std::string& text, Pairs& value) {
   value.emplace_back(text.substr(0, name_end), text.substr(blank));
 }
 
+// Each adds one.
+void parse(const Option& /*option*/, const std::string& text, std::vector<std::string>& value) {
+  value.push_back(text);
+}
+
 struct CheckValue {
   const Option& option;
 
@@ -144,6 +149,7 @@ struct CheckValue {
     if (option.rule.prior) static_cast<void>(Prior::parse(text, fmt::format("`{}`", option.name)));
   }
   void operator()(bool /*value*/) const {}
+  void operator()(const std::vector<std::string>& /*texts*/) const {}
   void operator()(std::uint64_t /*value*/) const {}
   void operator()(const Pairs& pairs) const {
     for (const auto& [name, value] : pairs) {
@@ -182,6 +188,20 @@ struct CheckValue {
   }
 };
 
+// One text is written without brackets.
+template <class T>
+Json to_json(const T& value) {
+  if constexpr (std::same_as<T, std::vector<std::string>>)
+    if (value.size() == 1) return value.front();
+  return value;
+}
+template <class T>
+T from_json(const Json& json, const std::string& name) {
+  if constexpr (std::same_as<T, std::vector<std::string>>)
+    if (json.contains(name) && json.at(name).is_string()) return {json.get<std::string>(name)};
+  return json.get<T>(name);
+}
+
 }  // namespace
 
 void set_option(FitOptions& options, std::string_view name, const std::string& value) {
@@ -216,7 +236,7 @@ std::string options_to_json(const FitOptions& options) {
   Json json = Json::object();
   for (const Option& option : option_table())
     if (option.decides_draws)
-      with_value(option, options, [&](const auto& value) { json[option.name] = Json(value); });
+      with_value(option, options, [&](const auto& value) { json[option.name] = to_json(value); });
   return json.dump(2);
 }
 
@@ -228,8 +248,9 @@ FitOptions options_from_json(const std::string& text, const std::string& file) {
       // Absent: an option that did not exist when the run was made. Data and formula always did.
       const bool required = option.group == Group::argument;
       if (!option.decides_draws || (!required && !json.contains(option.name))) continue;
-      with_value(option, options,
-                 [&](auto& value) { value = json.get<std::remove_cvref_t<decltype(value)>>(option.name); });
+      with_value(option, options, [&](auto& value) {
+        value = from_json<std::remove_cvref_t<decltype(value)>>(json, option.name);
+      });
     }
   } catch (const JsonError& e) {
     throw DataError(file, std::string("not the options of a run of mlo: ") + e.what());

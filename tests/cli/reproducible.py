@@ -231,14 +231,14 @@ class Scripts(CommandTest):
 
 class Help(CommandTest):
     options = {
-        "fit": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --shape --scale --missing --method "
+        "fit": ("--sql --family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --shape --scale --missing --method "
                 "--subsample-size --max-subsample-size --delta --weights --weights-at --uniform-share --replacement "
                 "--estimator --noise-sd --bound --blocks --shards --bandwidth --thinning --order --audit --audit-every --proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
                 "--threads -o,--out --resume --json -q,--quiet --config --help"),
         "summary": "--json --csv --help",
         "methods": "--help",
         "simulate": "--rows --coefficients --intercept --correlation --sigma --freedom --size --shape --seed -o,--out --help",
-        "bench-methods": ("--family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --shape --scale "
+        "bench-methods": ("--sql --family --prior --prior-intercept --prior-for --known-sigma --known-mean --freedom --size --shape --scale "
                           "--missing --methods --seconds --reference-draws --chains --warmup --draws --seed --threads "
                           "-o,--out --json -q,--quiet --help"),
         "demo": "--rows --seed --threads -q,--quiet --help",

@@ -89,15 +89,16 @@ class CommandTest(unittest.TestCase):
         # The system's own messages (no such file, ...) in English.
         return dict(os.environ, LC_ALL="C")
 
-    def mlo(self, *args, stdout=subprocess.PIPE, file_size_limit=None):
-        """Runs the command to its end. file_size_limit: bytes a file may have, as on a full disk."""
+    def mlo(self, *args, stdout=subprocess.PIPE, file_size_limit=None, piped=None):
+        """Runs the command to its end. file_size_limit: bytes a file may have, as on a full disk. piped: bytes that come
+        on standard input."""
         limit = None
         if file_size_limit is not None:
             def limit():
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
-        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=self.environment(), stdin=subprocess.DEVNULL,
-                              stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, preexec_fn=limit,
-                              check=False)
+        source = {"stdin": subprocess.DEVNULL} if piped is None else {"input": piped}
+        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=self.environment(), **source, stdout=stdout,
+                              stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, preexec_fn=limit, check=False)
         return Result(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
 
     def good(self, *args, **kwargs):

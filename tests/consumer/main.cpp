@@ -9,7 +9,7 @@ int main() {
   mlo::SimulateOptions data;
   data.rows = 5000;
   mlo::FitOptions options;
-  options.data = "simulated";
+  options.data = {"simulated"};
   options.formula = "y ~ 0 + x1 + x2";
   options.family = "logistic";
   options.seed = 1;

@@ -60,6 +60,29 @@ TEST(Source, SaysTheLineOfAFileAndTheNumberOfARowInMemory) {
   EXPECT_EQ((Source{.name = "simulated data"}).place(4), "simulated data, row 5");
 }
 
+TEST(Source, OfSeveralFilesSaysTheFileOfARowAndItsLineThere) {
+  using Rows = std::pair<Source, std::size_t>;
+  Source first{.name = "a.csv", .unit = Source::Unit::line};
+  first.shift(1, 2);  // two blank lines before its second row
+  const Source empty{.name = "empty.csv", .unit = Source::Unit::line}, table{.name = "b.parquet"};
+  Source last{.name = "c.csv", .unit = Source::Unit::line};
+  last.shift(0, 3);
+  last.shift(2, 1);
+  for (const std::vector<Rows>& files : {std::vector<Rows>{{first, 2}, {empty, 0}, {table, 3}, {last, 4}},
+                                         {{empty, 0}, {table, 1}, {first, 3}},
+                                         {{last, 3}, {first, 1}, {first, 5}},
+                                         {{table, 2}, {table, 2}, {table, 1}}}) {
+    const Source all = joined("files", files);
+    std::size_t row = 0, before = 0;
+    for (const auto& [source, rows] : files)
+      for (std::size_t r = 0; r < rows; ++r, ++row) {
+        EXPECT_EQ(all.place(row), source.place(r)) << row;
+        EXPECT_GT(all.number(row), before);
+        before = all.number(row);
+      }
+  }
+}
+
 TEST(Source, OfADesignCountsTheRowsThatWereDropped) {
   Table table;
   table.source.name = "simulated data";
@@ -71,6 +94,22 @@ TEST(Source, OfADesignCountsTheRowsThatWereDropped) {
   EXPECT_EQ(design.place(1), "simulated data, row 3");
   EXPECT_EQ(design.place(2), "simulated data, row 5");
   EXPECT_EQ(design.source.name, "simulated data");
+}
+
+TEST(Source, OfADesignOfSeveralFilesKnowsTheFileOfARow) {
+  Source first{.name = "a.csv", .unit = Source::Unit::line},
+      second{.name = "b.csv", .unit = Source::Unit::line};
+  second.shift(1, 1);
+  Table table;
+  table.source =
+      joined("a.csv and b.csv", std::vector<std::pair<Source, std::size_t>>{{first, 2}, {second, 3}});
+  table.rows = 5;
+  table.columns = {{"y", {1, 2, 3, 4, 5}}, {"x", {std::nan(""), 1, std::nan(""), 3, 2}}};
+  const std::vector<std::string> header = {"y", "x"};
+  const Design design = build_design(parse_formula("y ~ x", header), table, {});
+  EXPECT_EQ(design.place(0), "a.csv:3");
+  EXPECT_EQ(design.place(1), "b.csv:4");
+  EXPECT_EQ(design.place(2), "b.csv:5");
 }
 
 TEST(DesignMessage, NamesATextColumnWhereNumbersAreNeeded) {

@@ -190,7 +190,7 @@ TEST(Settings, AreNamedWithoutTheCommandsDashes) {
 
 TEST(CommandLine, SaysWhatDiffersFromTheDefaults) {
   FitOptions fit;
-  fit.data = "my data.csv";
+  fit.data = {"my data.csv"};
   fit.formula = "y ~ x1";
   EXPECT_EQ(command_line(fit), "mlo fit \"my data.csv\" \"y ~ x1\"");
   fit.method = "mlo";

@@ -19,7 +19,7 @@ using testing::RareLevelLaw;
 
 FitOptions options(const std::string& method, const std::string& prior, const std::string& formula) {
   FitOptions o;
-  o.data = "test";
+  o.data = {"test"};
   o.method = method;
   o.formula = formula;
   o.prior = prior;

@@ -14,7 +14,7 @@ namespace {
 
 BenchOptions options() {
   BenchOptions o;
-  o.fit.data = "simulated";
+  o.fit.data = {"simulated"};
   o.fit.formula = "y ~ x1 + x2";
   o.fit.draws = 4000;
   o.fit.threads = 2;

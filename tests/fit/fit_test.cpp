@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 FitOptions options(const std::string& family, const std::string& method, const std::string& formula) {
   FitOptions o;
-  o.data = "simulated";
+  o.data = {"simulated"};
   o.family = family;
   o.method = method;
   o.formula = formula;

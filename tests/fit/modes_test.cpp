@@ -15,7 +15,7 @@ namespace {
 
 FitOptions options(const std::string& method, const std::string& formula, double sigma) {
   FitOptions o;
-  o.data = "clusters";
+  o.data = {"clusters"};
   o.family = "student";
   o.method = method;
   o.formula = formula;

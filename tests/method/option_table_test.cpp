@@ -50,8 +50,9 @@ MethodOptions every_method_option() {
 }
 FitOptions every_option() {
   return {every_method_option(),
-          "my data.csv",
+          {"my data.csv", "more*.csv"},
           "y ~ `a \"b\"` + x",
+          "select * from t",
           "student",
           {{"known-sigma", 0.1}, {"known-mean", -1.5}, {"freedom", 3}, {"size", 1e-300}, {"shape", 2.5}},
           "normal(0, 1)",
@@ -59,6 +60,9 @@ FitOptions every_option() {
           {{"x", "flat"}, {"sigma", "gamma(1, 2)"}},
           "sd",
           "error",
+          77,
+          "w",
+          "n",
           ";",
           ",",
           "#",
@@ -98,6 +102,8 @@ const Strings& every_text() {
                              {"seed", "18446744073709551615"},
                              {"threads", "9"},
                              {"data", "my data.csv"},
+                             {"data", "more*.csv"},
+                             {"sql", "select * from t"},
                              {"formula", "y ~ `a \"b\"` + x"},
                              {"family", "student"},
                              {"known-sigma", "0.1"},
@@ -111,6 +117,9 @@ const Strings& every_text() {
                              {"prior-for", "sigma gamma(1, 2)"},
                              {"scale", "sd"},
                              {"missing", "error"},
+                             {"max-levels", "77"},
+                             {"row-weights", "w"},
+                             {"trials", "n"},
                              {"delimiter", ";"},
                              {"decimal", ","},
                              {"comment", "#"},
@@ -134,11 +143,11 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{}, "", "", "", {}, "", "", {}, "", "", "", "", "", "", {}, "", true, {}};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0, "", "", "", "", "", "", {}, "", true, {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, "", "", "", {}, "", "", {}, "", "", "", "", "", "", {}, "", true};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0, "", "", "", "", "", "", {}, "", true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");
@@ -195,9 +204,10 @@ TEST(OptionTable, JsonThatIsNotOfARunIsRefused) {
     EXPECT_THROW(static_cast<void>(options_from_json(text, "run.json")), DataError) << text;
   // An option that is newer than the run has its default.
   FitOptions expected;
-  expected.data = "a.csv";
+  expected.data = {"a.csv"};
   expected.formula = "y ~ x";
   EXPECT_TRUE(options_from_json("{\"data\": \"a.csv\", \"formula\": \"y ~ x\"}", "run.json") == expected);
+  EXPECT_TRUE(options_from_json("{\"data\": [\"a.csv\"], \"formula\": \"y ~ x\"}", "run.json") == expected);
 }
 
 TEST(OptionTable, EveryRowHasAHelpTextAndARuleThatAcceptsItsDefault) {

@@ -69,7 +69,7 @@ void expect_spread(const std::string& name, const FitOptions& options, const Tab
 
 FitOptions of(const std::string& method) {
   FitOptions o;
-  o.data = "test";
+  o.data = {"test"};
   o.method = method;
   o.formula = "y ~ x1 + level";
   return o;

@@ -57,13 +57,16 @@ struct ReadOptions {
   std::vector<std::string> na = {"NA", "N/A", "NULL", "null"};
   // By column. Otherwise a column holds numbers if all its cells that are not missing are numbers.
   std::map<std::string, ColumnType, std::less<>> types{};
+  // The data are the rows of this query (see duckdb.hpp), which the paths are at most a database for.
+  std::optional<std::string> sql{};
   std::size_t threads = 0;  // 0: as many as the machine has. They do not affect what is read.
 
   bool operator==(const ReadOptions&) const = default;
 };
 
-// The reader for a data set: the one place that knows all formats. "-" is standard input. Throws DataError:
-// no such file, ...; UsageError: a type for a column that is not there.
+// The reader for a data set: the one place that knows all formats. "-" is standard input. Several paths, or a
+// pattern with * ? [ ], are one data set: see many_files.hpp. Throws DataError: no such file, ...;
+// UsageError: a type for a column that is not there.
 [[nodiscard]] std::unique_ptr<Reader> open_reader(const std::vector<std::string>& paths,
                                                   const ReadOptions& options = {});
 

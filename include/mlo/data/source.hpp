@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,16 @@ struct Source {
   // shift from there on), in ascending order.
   std::vector<std::pair<std::size_t, std::size_t>> shifts{};
 
-  // The line on which a row starts, or the number of the row; 1-based.
+  // Several files as one table: their numbers go on from file to file, so that they ascend with the rows. A
+  // file has the numbers after `before`; subtracting that gives its own. Empty: one file.
+  struct Part {
+    std::size_t before;
+    std::string name;
+    Unit unit;
+  };
+  std::vector<Part> parts{};
+
+  // The line on which a row starts, or the number of the row; 1-based. Of several files: see `parts`.
   [[nodiscard]] std::size_t number(std::size_t row) const noexcept;
 
   // "data.csv:17" or "simulated data, row 5".
@@ -30,6 +40,13 @@ struct Source {
   // Shifts `row` and all rows after it by `by` more than the rows before. A call must not name an earlier row
   // than the call before it.
   void shift(std::size_t row, std::size_t by);
+
+  // The same files before any row is added: the start of a source whose rows are some of this one's.
+  [[nodiscard]] Source without_rows() const { return {name, unit, {}, parts}; }
 };
+
+// The source of a table that has the rows of several, in order: (source, its number of rows). Each is one
+// file.
+[[nodiscard]] Source joined(std::string name, std::span<const std::pair<Source, std::size_t>> sources);
 
 }  // namespace mlo

@@ -30,12 +30,13 @@ struct ValueRule {
 struct Option {
   enum class Group : std::uint8_t { argument, model, method, run };
   // The type of the value, for a front end.
-  enum class Type : std::uint8_t { text, integer, natural, real, flag, pairs };
+  enum class Type : std::uint8_t { text, texts, integer, natural, real, flag, pairs };
   using Field =
       std::variant<std::string FitOptions::*, std::optional<std::string> FitOptions::*,
-                   std::int64_t FitOptions::*, std::optional<std::int64_t> FitOptions::*,
-                   std::optional<std::uint64_t> FitOptions::*, std::optional<double> FitOptions::*,
-                   bool FitOptions::*, std::vector<std::pair<std::string, std::string>> FitOptions::*,
+                   std::vector<std::string> FitOptions::*, std::int64_t FitOptions::*,
+                   std::optional<std::int64_t> FitOptions::*, std::optional<std::uint64_t> FitOptions::*,
+                   std::optional<double> FitOptions::*, bool FitOptions::*,
+                   std::vector<std::pair<std::string, std::string>> FitOptions::*,
                    std::monostate>;  // a number of the family, FitOptions::numbers[name]
 
   std::string name;  // "subsample-size"
@@ -56,7 +57,8 @@ struct Option {
 // Null if there is no option of that name.
 [[nodiscard]] const Option* find_option(std::string_view name);
 
-// Sets an option from text. Throws UsageError: no such option, or not a value of its type.
+// Sets an option from text; one that may be given several times gets one more value. Throws UsageError: no
+// such option, or not a value of its type.
 void set_option(FitOptions& options, std::string_view name, const std::string& value);
 // Whether it differs from the default.
 [[nodiscard]] bool is_given(const Option& option, const FitOptions& options);

@@ -49,8 +49,9 @@ struct MethodOptions {
 };
 
 struct FitOptions : MethodOptions {
-  std::string data;
+  std::vector<std::string> data;  // files and patterns of one data set; with `sql` a database, or none
   std::string formula;
+  std::optional<std::string> sql;  // the data are the rows of this query
   std::string family = "logistic";
   std::map<std::string, double, std::less<>>
       numbers;  // of the family, by name: "known-sigma", "freedom", "size", ...

@@ -1,0 +1,19 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The data that the options of a fit name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "mlo/data/reader.hpp"
+#include "mlo/method/options.hpp"
+
+namespace mlo {
+
+// Throws as open_reader() does.
+[[nodiscard]] std::unique_ptr<Reader> open_data(const FitOptions& options);
+
+// In words: "data.csv", "a.csv and 6 more", "the query".
+[[nodiscard]] std::string data_words(const FitOptions& options);
+
+}  // namespace mlo
