@@ -7,13 +7,17 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string_view>
 
+#include "fit/holdout.hpp"
 #include "fit/run_directory.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/base/timer.hpp"
 #include "mlo/data/design.hpp"
 #include "mlo/data/formula.hpp"
+#include "mlo/data/holdout.hpp"
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
 #include "mlo/method/option_table.hpp"
@@ -200,6 +204,34 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   return result;
 }
 
+// The columns of the table in the order of the header.
+std::vector<UsedColumn> used_columns(const std::vector<std::string>& header, const Table& table) {
+  std::map<std::string_view, const Column*> used;
+  for (const Column& column : table.columns) used[column.name] = &column;
+  std::vector<UsedColumn> out;
+  for (const std::string& name : header)
+    if (const auto at = used.find(name); at != used.end()) out.push_back({name, at->second->is_text()});
+  return out;
+}
+
+// Takes the rows that are held out from the table. There must be some.
+Table hold_out(Table& table, const FitOptions& options) {
+  const std::size_t rows = table.rows;
+  Table held = hold_out(table, *options.seed, *options.holdout);
+  if (held.rows == 0 || table.rows == 0)
+    throw DataError(table.source.name,
+                    fmt::format("`holdout {}` holds out {} of {} rows; choose another share",
+                                *options.holdout, held.rows == 0 ? "none" : "all", grouped(rows)));
+  return held;
+}
+
+void add_holdout(const FitOptions& options, const HeldOut& held, FitResult& result) {
+  RunSummary& s = result.summary;
+  s.holdout = score_held_out(options, held, result.chains);
+  s.notes.push_back(fmt::format("{} of {} rows were held out (`holdout {}`)", grouped(held.total),
+                                grouped(s.data.rows), *options.holdout));
+}
+
 // The options of a run that is to be resumed: its own, except for the threads.
 FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) {
   if (directory.status() == "finished")
@@ -228,7 +260,15 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   };
   const Formula formula = parse_formula(options.formula, reader.header());
   const std::vector<std::string> wanted = formula.columns();
-  Loaded loaded = load(options, formula, reader.read(wanted, show));
+  Table table = reader.read(wanted, show);
+  std::vector<UsedColumn> columns = used_columns(reader.header(), table);
+  std::optional<HeldOut> held;
+  Table held_table;
+  if (options.holdout) held_table = hold_out(table, options);
+  Loaded loaded = load(options, formula, std::move(table));
+  if (options.holdout) held = read_held_out(options, formula, held_table);
+  held_table = {};
+  if (held) loaded.data.rows += held->total;
   const Plan plan = resolve(options, {.rows = loaded.model->rows(),
                                       .dim = loaded.model->dim(),
                                       .all_positive = loaded.model->all_positive()});
@@ -247,8 +287,10 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   }
   Samples samples = sample(*loaded.model, plan, watcher, std::move(keeping));
   FitResult result = summarised(options, plan, std::move(loaded), std::move(samples));
+  if (held) add_holdout(options, *held, result);
   result.summary.seconds.read = read_seconds;
   result.summary.seconds.total = timer.seconds();
+  result.columns = std::move(columns);
   if (directory) directory->finish(options, reader.fingerprint(), result);
   return result;
 }

@@ -83,6 +83,22 @@ std::uint64_t RunDirectory::fingerprint() const {
   return value;
 }
 
+std::vector<UsedColumn> RunDirectory::columns() const {
+  const std::string name = file("run.json");
+  const Json columns = field<Json>(name, "columns");
+  std::vector<UsedColumn> out;
+  try {
+    for (const auto& [column, type] : columns.members()) {
+      const auto word = type.get<std::string>();
+      if (word != "number" && word != "text") throw JsonError("unknown type \"" + word + '"');
+      out.push_back({column, word == "text"});
+    }
+  } catch (const JsonError& e) {
+    throw DataError(name, fmt::format("not a run of mlo: columns: {}", e.what()));
+  }
+  return out;
+}
+
 std::string RunDirectory::summary_json() const {
   const Json summary = field<Json>(file("run.json"), "summary");
   if (summary.is_null())
@@ -147,6 +163,8 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
   json["data_fingerprint"] = fmt::format("{:016x}", fingerprint);
   json["summary"] = nullptr;
   if (result != nullptr) {
+    Json& columns = json["columns"] = Json::object();
+    for (const UsedColumn& column : result->columns) columns[column.name] = column.text ? "text" : "number";
     json["terms"] = Json::object();
     for (std::size_t j = 0; j < result->names.size(); ++j)
       json["terms"][fmt::format("theta.{}", j + 1)] = result->names[j];

@@ -121,6 +121,12 @@ std::vector<Option> model_options() {
                   .field = &FitOptions::missing,
                   .help = "Rows with missing cells: drop or error",
                   .rule = one_of({"drop", "error"})});
+  rows.push_back({.name = "holdout",
+                  .group = Group::model,
+                  .field = &FitOptions::holdout,
+                  .help = "Share of the rows that the fit does not see, chosen by the seed and the row's "
+                          "number; the draws are scored on them. Default: none",
+                  .rule = {.least = 0, .most = 1, .open = true}});
   return rows;
 }
 

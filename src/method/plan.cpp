@@ -315,6 +315,9 @@ void check(const FitOptions& options) {
   check_use(options, method);
   check_together(options, method);
   check_numbers(*family, options.numbers);
+  if (options.holdout && family->make == nullptr)
+    throw UsageError(fmt::format(
+        "`holdout` has no meaning with `family {}`, which has no columns to predict from", family->name));
   if (method.role == Role::exact && !family->sums && estimates_second(*family, options.numbers))
     throw UsageError(
         fmt::format("`method exact` needs bounds that hold for every value of the parameters; there are none "

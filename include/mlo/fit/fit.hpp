@@ -20,8 +20,15 @@ struct FitWatcher : SampleWatcher {
   std::function<void(const std::string& note)> note;  // e.g. the seed that was drawn
 };
 
+// A column of the data that the formula uses.
+struct UsedColumn {
+  std::string name;
+  bool text = false;  // otherwise numbers
+};
+
 struct FitResult {
   std::vector<std::string> names;
+  std::vector<UsedColumn> columns;  // in the order of the data, so that '.' means the same again
   std::vector<ChainDraws> chains;
   RunSummary summary;
 };

@@ -60,6 +60,7 @@ struct FitOptions : MethodOptions {
   std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
   std::string scale = "none";
   std::string missing = "drop";
+  std::optional<double> holdout;  // the share of the rows that the fit does not see
 
   std::string out;  // run directory; empty: nothing is written
   bool resume = false;
