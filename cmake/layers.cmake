@@ -48,7 +48,8 @@ function(mlo_layer name)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  mlo_alone(src/base/special.cpp src/base/json.cpp src/data/bind.cpp src/model/linear.cpp src/model/family_*.cpp src/subsample/white_rows.cpp)
+  mlo_alone(src/base/special.cpp src/base/json.cpp src/data/bind.cpp src/model/linear.cpp src/model/family_*.cpp
+    src/subsample/white_rows.cpp src/diagnose/quantile.cpp src/diagnose/posterior_draws.cpp)
   mlo_unity(${target})
   target_link_libraries(${target}
     PUBLIC ${depends}
@@ -59,7 +60,7 @@ function(mlo_layer name)
       PRIVATE PkgConfig::hwy $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   elseif(name STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB PkgConfig::zstd ${CMAKE_DL_LIBS})  # dl: DuckDB is loaded at run time
-  elseif(name MATCHES "^(model|subsample|kernel|chain|method)$")  # not all need it, but they share precompiled headers
+  elseif(name MATCHES "^(model|subsample|kernel|chain|diagnose|method)$")  # not all need it, but they share precompiled headers
     target_link_libraries(${target} PRIVATE PkgConfig::hwy)
   elseif(name STREQUAL fit)
     target_compile_definitions(${target} PRIVATE MLO_VERSION="${PROJECT_VERSION}")
@@ -70,9 +71,9 @@ function(mlo_layer name)
     target_precompile_headers(${target} PRIVATE ${mlo_common_headers})
   elseif(name STREQUAL model)
     target_precompile_headers(${target} PRIVATE ${mlo_common_headers} <Eigen/Dense>)
-  elseif(name MATCHES "^(subsample|kernel|chain|method)$")
+  elseif(name MATCHES "^(subsample|kernel|chain|diagnose|method)$")
     target_precompile_headers(${target} REUSE_FROM mlo_model)
-  elseif(name MATCHES "^(diagnose|report|fit)$")
+  elseif(name MATCHES "^(report|fit)$")
     target_precompile_headers(${target} REUSE_FROM mlo_data)
   endif()
 endfunction()

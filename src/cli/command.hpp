@@ -12,6 +12,7 @@ class App;
 
 namespace mlo {
 struct Comparison;
+struct FitOptions;
 struct RunSummary;
 }  // namespace mlo
 
@@ -22,10 +23,15 @@ namespace mlo::cli {
 void add_demo(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
 void add_summary(CLI::App& app);
+void add_predict(CLI::App& app);
+void add_describe(CLI::App& app);
 void add_methods(CLI::App& app);
 void add_simulate(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_bench_methods(CLI::App& app, int& exit_code);
+
+// What is in the data, and what the formula makes of it, if there is one: mlo describe, mlo fit --dry-run.
+void show_description(const FitOptions& options, bool json, bool quiet);
 
 // Set by the first Ctrl-C; the second one ends the program at once.
 [[nodiscard]] const std::atomic<bool>& interrupt_flag();

@@ -19,6 +19,7 @@ struct FitCommand {
   FitOptions options;
   bool json = false;
   bool quiet = false;
+  bool dry_run = false;
   std::string config;  // not used: the file is read before the options are parsed, see config.hpp
 };
 
@@ -41,6 +42,10 @@ void run(const FitCommand& command, int& exit_code) {
   const FitOptions& o = command.options;
   if (!o.resume && ((o.data.empty() && !o.sql) || o.formula.empty()))
     throw UsageError("DATA and FORMULA are required, e.g. mlo fit data.csv \"y ~ x1 + x2\"");
+  if (command.dry_run) {
+    if (o.resume) throw UsageError("--dry-run cannot be given with --resume: the run has begun");
+    return show_description(o, command.json, command.quiet);
+  }
   catch_interrupts();
   Progress progress(command.quiet);
   const FitResult result = fit(o, progress.watcher());
@@ -65,6 +70,9 @@ void add_fit(CLI::App& app, int& exit_code) {
   add_options(*c, command->options, [](const Option&) { return true; });
   c->add_flag("--json", command->json, "Print the summary as JSON")->group("Run");
   c->add_flag("-q,--quiet", command->quiet, "No progress, no notes on stderr")->group("Run");
+  c->add_flag("--dry-run", command->dry_run,
+              "Show the data and the design, as mlo describe does; fit nothing")
+      ->group("Run");
   c->add_option(
        "--config", command->config,
        "TOML file with options of this command, e.g.  family = \"poisson\". DATA and FORMULA go on the command "

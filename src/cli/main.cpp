@@ -46,8 +46,10 @@ constexpr const char* description =
     "mlo: Bayesian regression for tall data.\n"
     "\n"
     "  mlo demo                                     see it work\n"
+    "  mlo describe data.csv                        what is in the data\n"
     "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --out run1\n"
     "  mlo summary run1                             the table again\n"
+    "  mlo predict run1 new.csv                     predictions of other rows\n"
     "  mlo methods                                  what each method promises and costs\n"
     "  mlo reproduce --quick                        the paper's tables and figures\n"
     "  mlo bench-methods data.csv \"y ~ x1 + x2\"    methods side by side, against the posterior\n"
@@ -95,6 +97,8 @@ int run(int argc, char** argv) {
   cli::add_demo(app, exit_code);
   cli::add_fit(app, exit_code);
   cli::add_summary(app);
+  cli::add_predict(app);
+  cli::add_describe(app);
   cli::add_methods(app);
   cli::add_simulate(app);
   cli::add_reproduce(app);

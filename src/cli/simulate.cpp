@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <utility>
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
+#include "cli/out_file.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/fit/fit.hpp"
 #include "mlo/model/family.hpp"
@@ -20,62 +17,9 @@
 namespace mlo::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct SimulateCommand {
   SimulateOptions options;
   std::string out;
-};
-
-// The file that a symbolic link leads to, whether it exists or not.
-std::string behind_links(fs::path path) {
-  std::error_code error;
-  while (fs::is_symlink(path, error)) path = path.parent_path() / fs::read_symlink(path);
-  return path;
-}
-
-// Writes FILE.part, which replaces FILE once it is complete; until then FILE is unchanged. If FILE exists and
-// is not a regular file, such as a pipe, it is written to directly.
-class OutFile {
- public:
-  explicit OutFile(const std::string& name) : name_(name) {
-    std::error_code error;
-    const fs::file_status there = fs::status(name, error);
-    if (there.type() == fs::file_type::none) fail(error.value());
-    if (!fs::exists(there) || fs::is_regular_file(there)) {
-      target_ = behind_links(name);
-      part_ = target_ + ".part";
-    }
-    file_ = std::fopen((part_.empty() ? name : part_).c_str(), "wb");
-    if (file_ == nullptr) fail(errno);
-    if (fs::is_regular_file(there)) fs::permissions(part_, there.permissions(), error);
-    if (!part_.empty()) catch_interrupts();  // otherwise there is nothing to clean up
-  }
-  ~OutFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!part_.empty()) std::remove(part_.c_str());
-  }
-  OutFile(const OutFile&) = delete;
-  OutFile& operator=(const OutFile&) = delete;
-
-  void write(std::string_view text) {
-    if (interrupt_flag()) throw Interrupted(fmt::format("interrupted: {} is not written", name_));
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail(errno);
-  }
-  void finish() {
-    if (std::fclose(std::exchange(file_, nullptr)) != 0) fail(errno);
-    if (part_.empty()) return;
-    if (std::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
-    part_.clear();
-  }
-
- private:
-  [[noreturn]] void fail(int error) const {
-    throw DataError(name_, "cannot be written: " + std::generic_category().message(error));
-  }
-
-  std::string name_, target_, part_;
-  std::FILE* file_ = nullptr;
 };
 
 // Refuses the options of columns for families that have one parameter and no columns: they would be ignored.

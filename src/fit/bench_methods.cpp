@@ -209,7 +209,8 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
 
 Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher) {
   const std::unique_ptr<Reader> reader = open_data(options.fit);
-  const std::vector<std::string> wanted = parse_formula(options.fit.formula, reader->header()).columns();
+  const std::vector<std::string> wanted =
+      wanted_columns(options.fit, parse_formula(options.fit.formula, reader->header()), reader->header());
   const Table table = reader->read(wanted, [&](double) {
     if (set(watcher.interrupt)) throw Interrupted("interrupted while reading: nothing to keep");
   });

@@ -7,14 +7,18 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include "fit/data_source.hpp"
+#include "fit/holdout.hpp"
 #include "fit/run_directory.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/base/timer.hpp"
 #include "mlo/data/design.hpp"
 #include "mlo/data/formula.hpp"
+#include "mlo/data/holdout.hpp"
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
 #include "mlo/method/option_table.hpp"
@@ -31,6 +35,7 @@ struct Loaded {
   std::unique_ptr<AnyModel> model;
   std::string response;
   RunSummary::Data data;
+  Recipe recipe;
   std::vector<std::string> notes;
 };
 
@@ -63,36 +68,15 @@ void add_factor_notes(const Design& design, std::vector<std::string>& notes) {
     notes.push_back(fmt::format("{} rows have the weight 0 and are not used", grouped(design.weightless)));
 }
 
-// The columns that a fit reads: those of the formula and those that options name.
-std::vector<std::string> wanted_columns(const FitOptions& options, const Formula& formula,
-                                        const std::vector<std::string>& header) {
-  std::vector<std::string> wanted = formula.columns();
-  const auto want = [&](const std::optional<std::string>& column, const char* option) {
-    if (!column) return;
-    if (std::find(header.begin(), header.end(), *column) == header.end())
-      throw UsageError(fmt::format("`{}`: no column \"{}\" in the data", option, *column));
-    if (std::find(wanted.begin(), wanted.end(), *column) == wanted.end()) wanted.push_back(*column);
-  };
-  want(options.row_weights, "row-weights");
-  want(options.trials, "trials");
-  return wanted;
-}
-
 Loaded load(const FitOptions& options, const Formula& formula, Table table) {
-  const Scale scale = options.scale == "sd"         ? Scale::sd
-                      : options.scale == "standard" ? Scale::standard
-                                                    : Scale::none;
-  Design design = build_design(formula, std::move(table),
-                               {.scale = scale,
-                                .missing = options.missing == "error" ? Missing::error : Missing::drop,
-                                .max_levels = static_cast<std::size_t>(options.max_levels),
-                                .row_weights = options.row_weights.value_or(""),
-                                .trials = options.trials.value_or("")});
+  const DesignOptions how = design_options(options);
+  Design design = build_design(formula, std::move(table), how);
   Loaded out;
   out.response = design.response;
   out.data = {design.rows_in_file, design.rows, design.dropped};
-  add_scale_note(scale, out.notes);
+  add_scale_note(how.scale, out.notes);
   add_factor_notes(design, out.notes);
+  out.recipe = design.recipe;
   out.model = make_model(*find_family(options.family), std::move(design), options.numbers,
                          {options.prior, options.prior_intercept, options.prior_for}, out.notes);
   return out;
@@ -203,6 +187,7 @@ std::string repeats_note(const std::vector<ChainRecord>& chains) {
 FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded, Samples samples) {
   FitResult result;
   result.names = loaded.model->names();
+  result.recipe = std::move(loaded.recipe);
   RunSummary& s = result.summary;
   s.chains = samples.chains.size();
   s.draws = plan.chain.draws;
@@ -242,6 +227,34 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   return result;
 }
 
+// The columns of the table in the order of the header.
+std::vector<UsedColumn> used_columns(const std::vector<std::string>& header, const Table& table) {
+  std::map<std::string_view, const Column*> used;
+  for (const Column& column : table.columns) used[column.name] = &column;
+  std::vector<UsedColumn> out;
+  for (const std::string& name : header)
+    if (const auto at = used.find(name); at != used.end()) out.push_back({name, at->second->is_text()});
+  return out;
+}
+
+// Takes the rows that are held out from the table. There must be some.
+Table hold_out(Table& table, const FitOptions& options) {
+  const std::size_t rows = table.rows;
+  Table held = hold_out(table, *options.seed, *options.holdout);
+  if (held.rows == 0 || table.rows == 0)
+    throw DataError(table.source.name,
+                    fmt::format("`holdout {}` holds out {} of {} rows; choose another share",
+                                *options.holdout, held.rows == 0 ? "none" : "all", grouped(rows)));
+  return held;
+}
+
+void add_holdout(const FitOptions& options, const HeldOut& held, FitResult& result) {
+  RunSummary& s = result.summary;
+  s.holdout = score_held_out(options, held, result.chains);
+  s.notes.push_back(fmt::format("{} of {} rows were held out (`holdout {}`)", grouped(held.total),
+                                grouped(s.data.rows), *options.holdout));
+}
+
 // The options of a run that is to be resumed: its own, except for the threads.
 FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) {
   if (directory.status() == "finished")
@@ -270,7 +283,15 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   };
   const Formula formula = parse_formula(options.formula, reader.header());
   const std::vector<std::string> wanted = wanted_columns(options, formula, reader.header());
-  Loaded loaded = load(options, formula, reader.read(wanted, show));
+  Table table = reader.read(wanted, show);
+  std::vector<UsedColumn> columns = used_columns(reader.header(), table);
+  std::optional<HeldOut> held;
+  Table held_table;
+  if (options.holdout) held_table = hold_out(table, options);
+  Loaded loaded = load(options, formula, std::move(table));
+  if (options.holdout) held = read_held_out(options, formula, loaded.recipe, held_table);
+  held_table = {};
+  if (held) loaded.data.rows += held->total;
   const Plan plan = resolve(options, {.rows = loaded.model->rows(),
                                       .dim = loaded.model->dim(),
                                       .all_positive = loaded.model->all_positive()});
@@ -289,8 +310,10 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   }
   Samples samples = sample(*loaded.model, plan, watcher, std::move(keeping));
   FitResult result = summarised(options, plan, std::move(loaded), std::move(samples));
+  if (held) add_holdout(options, *held, result);
   result.summary.seconds.read = read_seconds;
   result.summary.seconds.total = timer.seconds();
+  result.columns = std::move(columns);
   if (directory) directory->finish(options, reader.fingerprint(), result);
   return result;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -58,6 +59,32 @@ RunDirectory RunDirectory::create(const std::string& path) {
   return directory;
 }
 
+namespace {
+
+// Break points may be infinite, which a number of JSON cannot be: they are texts.
+Json json_of(const std::vector<double>& numbers) {
+  Json out = Json::array();
+  for (const double number : numbers)
+    out.push_back(std::isinf(number) ? Json(number > 0 ? "Inf" : "-Inf") : Json(number));
+  return out;
+}
+
+std::vector<double> numbers_of(const Json& json) {
+  std::vector<double> out;
+  for (const Json& element : json.elements()) {
+    if (!element.is_string()) {
+      out.push_back(element.get<double>());
+      continue;
+    }
+    const auto word = element.get<std::string>();
+    if (word != "Inf" && word != "-Inf") throw JsonError("\"" + word + "\" is not a number");
+    out.push_back(word == "Inf" ? HUGE_VAL : -HUGE_VAL);
+  }
+  return out;
+}
+
+}  // namespace
+
 RunDirectory RunDirectory::open(const std::string& path) {
   if (!fs::exists(path)) throw DataError(path, "no such run directory");
   if (!fs::is_directory(path)) throw DataError(path, "not a run directory but a file");
@@ -82,6 +109,42 @@ std::uint64_t RunDirectory::fingerprint() const {
   if (error != std::errc() || end != text.data() + text.size())
     throw DataError(name, fmt::format("not a run of mlo: data_fingerprint is \"{}\"", text));
   return value;
+}
+
+std::vector<UsedColumn> RunDirectory::columns() const {
+  const std::string name = file("run.json");
+  const Json columns = field<Json>(name, "columns");
+  std::vector<UsedColumn> out;
+  try {
+    for (const auto& [column, type] : columns.members()) {
+      const auto word = type.get<std::string>();
+      if (word != "number" && word != "text") throw JsonError("unknown type \"" + word + '"');
+      out.push_back({column, word == "text"});
+    }
+  } catch (const JsonError& e) {
+    throw DataError(name, fmt::format("not a run of mlo: columns: {}", e.what()));
+  }
+  return out;
+}
+
+Recipe RunDirectory::recipe() const {
+  const std::string name = file("run.json");
+  const Json json = field<Json>(name, "recipe");
+  Recipe out;
+  try {
+    for (const Json& entry : json.at("learnt").elements())
+      out.learnt.push_back({.expression = entry.get<std::string>("expression"),
+                            .numbers = numbers_of(entry.at("numbers")),
+                            .levels = entry.get<std::vector<std::string>>("levels")});
+    out.names = json.get<std::vector<std::string>>("names");
+    out.origin = json.get<std::vector<double>>("origin");
+    out.unit = json.get<std::vector<double>>("unit");
+    if (out.origin.size() != out.names.size() || out.unit.size() != out.names.size())
+      throw JsonError("its parts differ in length");
+  } catch (const JsonError& e) {
+    throw DataError(name, fmt::format("not a run of mlo: recipe: {}", e.what()));
+  }
+  return out;
 }
 
 std::string RunDirectory::summary_json() const {
@@ -148,6 +211,16 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
   json["data_fingerprint"] = fmt::format("{:016x}", fingerprint);
   json["summary"] = nullptr;
   if (result != nullptr) {
+    Json& columns = json["columns"] = Json::object();
+    for (const UsedColumn& column : result->columns) columns[column.name] = column.text ? "text" : "number";
+    Json& recipe = json["recipe"] = Json::object();
+    recipe["learnt"] = Json::array();
+    for (const Learnt& entry : result->recipe.learnt)
+      recipe["learnt"].push_back(
+          {{"expression", entry.expression}, {"numbers", json_of(entry.numbers)}, {"levels", entry.levels}});
+    recipe["names"] = result->recipe.names;
+    recipe["origin"] = result->recipe.origin;
+    recipe["unit"] = result->recipe.unit;
     json["terms"] = Json::object();
     for (std::size_t j = 0; j < result->names.size(); ++j)
       json["terms"][fmt::format("theta.{}", j + 1)] = result->names[j];

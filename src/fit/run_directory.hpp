@@ -27,6 +27,8 @@ class RunDirectory {
   [[nodiscard]] std::string status() const;  // "running", "interrupted" or "finished"
   [[nodiscard]] std::string summary_json() const;
   [[nodiscard]] std::uint64_t fingerprint() const;
+  [[nodiscard]] std::vector<UsedColumn> columns() const;
+  [[nodiscard]] Recipe recipe() const;
 
   // Before sampling: the options in force, so that the run can be resumed whatever happens.
   void begin(const FitOptions& options, std::uint64_t fingerprint) const;

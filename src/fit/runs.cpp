@@ -1,12 +1,38 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/fit/runs.hpp"
 
+#include <fmt/format.h>
+
 #include "fit/run_directory.hpp"
+#include "mlo/base/files.hpp"
+#include "mlo/report/stan_csv.hpp"
 
 namespace mlo {
 
 RunSummary read_summary(const std::string& run_directory) {
   return summary_from_json(RunDirectory::open(run_directory).summary_json(), run_directory + "/run.json");
+}
+
+std::vector<std::string> KeptRun::column_names() const {
+  std::vector<std::string> out;
+  for (const UsedColumn& column : columns) out.push_back(column.name);
+  return out;
+}
+
+KeptRun read_run(const std::string& run_directory) {
+  const RunDirectory directory = RunDirectory::open(run_directory);
+  KeptRun run;
+  run.directory = run_directory;
+  const RunSummary summary = summary_from_json(directory.summary_json(), run_directory + "/run.json");
+  run.options = directory.options();
+  for (const ParameterSummary& p : summary.parameters) run.names.push_back(p.name);
+  run.columns = directory.columns();
+  run.recipe = directory.recipe();
+  for (std::uint64_t chain = 0; chain < summary.chains; ++chain) {
+    const std::string file = fmt::format("{}/draws-{}.csv", run_directory, chain + 1);
+    run.chains.push_back(draws_of_stan_csv(read_file(file), file, run.names.size()));
+  }
+  return run;
 }
 
 }  // namespace mlo

@@ -108,8 +108,9 @@ std::vector<Option> model_options() {
       {.name = "data",
        .group = Group::argument,
        .field = &FitOptions::data,
-       .help = "Files with the same columns, or a pattern such as \"part-*.csv\": CSV (plain, gzip or zstd), Parquet, "
-               "JSON lines, .npy; - is standard input"},
+       .help =
+           "Files with the same columns, or a pattern such as \"part-*.csv\": CSV (plain, gzip or zstd), Parquet, "
+           "JSON lines, .npy; - is standard input"},
       {.name = "formula",
        .group = Group::argument,
        .field = &FitOptions::formula,
@@ -158,6 +159,12 @@ std::vector<Option> model_options() {
                   .field = &FitOptions::missing,
                   .help = "Rows with missing cells: drop or error",
                   .rule = one_of({"drop", "error"})});
+  rows.push_back({.name = "holdout",
+                  .group = Group::model,
+                  .field = &FitOptions::holdout,
+                  .help = "Share of the rows that the fit does not see, chosen by the seed and the row's "
+                          "number; the draws are scored on them. Default: none",
+                  .rule = {.least = 0, .most = 1, .open = true}});
   rows.push_back({.name = "max-levels",
                   .group = Group::model,
                   .field = &FitOptions::max_levels,

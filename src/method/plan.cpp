@@ -315,6 +315,14 @@ void check(const FitOptions& options) {
   check_use(options, method);
   check_together(options, method);
   check_numbers(*family, options.numbers);
+  if (options.holdout && family->make == nullptr)
+    throw UsageError(fmt::format(
+        "`holdout` has no meaning with `family {}`, which has no columns to predict from", family->name));
+  if (options.holdout && (options.row_weights || options.trials))
+    throw UsageError(fmt::format("`holdout` and `{}` cannot be used together: scores are of single rows",
+                                 options.trials ? "trials" : "row-weights"));
+  if (options.trials && !family->shares)
+    throw UsageError(fmt::format("`trials` is for `family logistic`, not for `family {}`", family->name));
   if (method.role == Role::exact && !family->sums && estimates_second(*family, options.numbers))
     throw UsageError(
         fmt::format("`method exact` needs bounds that hold for every value of the parameters; there are none "

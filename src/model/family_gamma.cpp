@@ -186,6 +186,9 @@ const FamilySpec gamma_family{
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
       return std::make_unique<Gamma>(stated(given, "shape"));
     },
-    .simulation = {.numbers = simulation_numbers, .response = simulated}};
+    .simulation = {.numbers = simulation_numbers, .response = simulated},
+    .link = Link::log,
+    .deviance = [](double y, double mean, double) { return 2 * ((y - mean) / mean - std::log(y / mean)); },
+    .accepts = [](double y) { return y > 0; }};
 
 }  // namespace mlo

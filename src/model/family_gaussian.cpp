@@ -155,7 +155,8 @@ const FamilySpec gaussian_family{
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> {
       return std::make_unique<Gaussian>(gaussian_family);
     },
-    .simulation = {.numbers = simulation_numbers, .response = simulated}};
+    .simulation = {.numbers = simulation_numbers, .response = simulated},
+    .deviance = [](double y, double mean, double) { return (y - mean) * (y - mean); }};
 
 const FamilySpec gaussian_mean_family{
     .name = "gaussian-mean",
@@ -169,7 +170,7 @@ const FamilySpec gaussian_mean_family{
     .make = [](const FamilyNumbers& numbers) -> std::unique_ptr<Family> {
       return std::make_unique<Gaussian>(gaussian_mean_family, number(numbers, "known-sigma"));
     },
-    .simulation = {
-        .numbers = simulation_numbers, .columns = false, .parameter = "mu", .response = simulated}};
+    .simulation = {.numbers = simulation_numbers, .columns = false, .parameter = "mu", .response = simulated},
+    .deviance = [](double y, double mean, double) { return (y - mean) * (y - mean); }};
 
 }  // namespace mlo

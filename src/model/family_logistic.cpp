@@ -79,6 +79,8 @@ const FamilySpec logistic_family{
     .shares = true,
     .curved = true,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Logistic>(); },
-    .simulation = {.numbers = {}, .response = simulated}};
+    .simulation = {.numbers = {}, .response = simulated},
+    .link = Link::logit,
+    .accepts = [](double y) { return y == 0 || y == 1; }};
 
 }  // namespace mlo

@@ -268,6 +268,13 @@ const FamilySpec negative_binomial_family{
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
       return std::make_unique<NegativeBinomial>(stated(given, "size"));
     },
-    .simulation = {.numbers = simulation_numbers, .response = simulated}};
+    .simulation = {.numbers = simulation_numbers, .response = simulated},
+    .link = Link::log,
+    .deviance =
+        [](double y, double mean, double size) {
+          const double own = y > 0 ? y * std::log(y / mean) : 0;
+          return 2 * (own - (y + size) * std::log1p((y - mean) / (mean + size)));
+        },
+    .accepts = [](double y) { return y >= 0 && y == std::floor(y); }};
 
 }  // namespace mlo

@@ -78,6 +78,10 @@ const FamilySpec poisson_family{
     .parameters = "coefficients (log rate)",
     .curved = true,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Poisson>(); },
-    .simulation = {.numbers = {}, .response = simulated}};
+    .simulation = {.numbers = {}, .response = simulated},
+    .link = Link::log,
+    .deviance = [](double y, double mean,
+                   double) { return 2 * ((y > 0 ? y * std::log(y / mean) : 0) - (y - mean)); },
+    .accepts = [](double y) { return y >= 0 && y == std::floor(y); }};
 
 }  // namespace mlo

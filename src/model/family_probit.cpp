@@ -86,6 +86,8 @@ const FamilySpec probit_family{
     .binary = true,
     .curved = true,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Probit>(); },
-    .simulation = {.numbers = {}, .response = simulated}};
+    .simulation = {.numbers = {}, .response = simulated},
+    .link = Link::probit,
+    .accepts = [](double y) { return y == 0 || y == 1; }};
 
 }  // namespace mlo

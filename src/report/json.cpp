@@ -6,6 +6,7 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/report/run_summary.hpp"
+#include "mlo/report/score_table.hpp"
 #include "report/figures.hpp"
 
 namespace mlo {
@@ -58,6 +59,7 @@ std::string as_json(const RunSummary& s) {
     for (const AuditReport::Parameter& p : s.audit.parameters)
       audit["parameters"][p.name] = {{"z", p.z}, {"sd_ratio", p.sd_ratio}, {"spread_z", p.spread_z}};
   }
+  if (s.holdout) json["holdout"] = scores_to_json(*s.holdout);
   json["data"] = {{"rows", s.data.rows}, {"used", s.data.used}, {"dropped", s.data.dropped}};
   json["seconds"] = {{"read", s.seconds.read},
                      {"mode", s.seconds.mode},
@@ -113,6 +115,7 @@ RunSummary summary_from_json(const std::string& text, const std::string& file) {
               {p.name, one.number("z"), one.number("sd_ratio"), one.number("spread_z")});
         }
     }
+    if (json.contains("holdout")) s.holdout = scores_from_json(json.at("holdout"));
     const Json& data = json.at("data");
     s.data = {data.get<std::uint64_t>("rows"), data.get<std::uint64_t>("used"),
               data.get<std::uint64_t>("dropped")};

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "mlo/base/text.hpp"
+#include "mlo/report/score_table.hpp"
 #include "mlo/report/text_table.hpp"
 #include "report/figures.hpp"
 
@@ -93,6 +94,7 @@ std::string as_table(const RunSummary& s) {
     out += fmt::format(", median {}, noise sd {:.2g}", plain_number(s.method.median_rows_per_step),
                        s.method.noise_sd);
   if (s.audit.done) out += audit_text(s);
+  if (s.holdout) out += '\n' + as_table(*s.holdout);
   const std::string passes = plain_number(s.passes, 2);
   out += fmt::format(
       "\n{} chain{} x {} draw{}; {:.2f} s: read {:.2f}, mode {:.2f} ({} pass{}), sample {:.2f}\n", s.chains,

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
+#include <string_view>
+
+#include "mlo/base/errors.hpp"
 
 namespace mlo {
 namespace {
@@ -23,7 +27,62 @@ std::string identifier(std::string name) {
   return name;
 }
 
+// The cells of a line, as numbers.
+void read_numbers(std::string_view line, const std::string& place, std::vector<double>& out) {
+  out.clear();
+  for (std::size_t at = 0;;) {
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    const std::string_view cell = line.substr(at, end - at);
+    double value = 0;
+    const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc() || rest != cell.data() + cell.size() || cell.empty())
+      throw DataError(place, fmt::format("not a number (\"{}\"): the file of draws is damaged", cell));
+    out.push_back(value);
+    if (end == line.size()) return;
+    at = end + 1;
+  }
+}
+
 }  // namespace
+
+ChainDraws draws_of_stan_csv(const std::string& text, const std::string& file, std::size_t dim) {
+  ChainDraws chain;
+  chain.dim = dim;
+  std::string header = "lp__,accept_stat__";
+  for (std::size_t j = 0; j < dim; ++j) header += fmt::format(",theta.{}", j + 1);
+  bool started = false;
+  std::vector<double> cells;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    ++number;
+    const std::string place = fmt::format("{}:{}", file, number);
+    if (end == std::string::npos)
+      throw DataError(place, "the last line is not complete: the file of draws is damaged");
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with('#')) continue;
+    if (!started) {
+      if (line != header)
+        throw DataError(place,
+                        fmt::format("the columns are not those of {} parameters, \"{}\"", dim, header));
+      started = true;
+      continue;
+    }
+    read_numbers(line, place, cells);
+    if (cells.size() != dim + 2)
+      throw DataError(place, fmt::format("{} cells, but the header has {}", cells.size(), dim + 2));
+    for (std::size_t j = 0; j < dim; ++j) {
+      if (!std::isfinite(cells[j + 2]))
+        throw DataError(place,
+                        fmt::format("theta.{} is {}: the file of draws is damaged", j + 1, cells[j + 2]));
+      chain.draws.push_back(cells[j + 2]);
+    }
+    chain.log_posteriors.push_back(cells[0]);
+  }
+  if (chain.size() == 0) throw DataError(file, "no draws");
+  return chain;
+}
 
 std::string stan_csv(const StanCsvHeader& h, const ChainDraws& record) {
   std::string out;

@@ -9,7 +9,7 @@ import stat
 import threading
 import unittest
 
-from support import CommandTest, documented_options
+from support import CommandTest, documented_options, uniform
 
 USAGE, DATA, MODEL = 2, 3, 4
 SHORT = ("--chains", "1", "--warmup", "20", "--draws", "20", "--seed", "1")
@@ -966,6 +966,133 @@ class Summaries(CommandTest):
         result = self.mlo("summary", "run", "--json", "--csv")
         self.assertEqual((result.code, result.stdout), (USAGE, ""))
         self.assertRegex(result.stderr, "^mlo summary: --json excludes --csv")
+
+
+class Predictions(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data()
+        self.add_column()
+        self.good("fit", "data.csv", "y ~ log(x3) + x2", *SHORT, "--out", "run")
+
+    def add_column(self):
+        """x3 = 1 + x1^2, which has a logarithm."""
+        lines = self.read("data.csv").decode().splitlines()
+        rows = [line + "," + f"{1 + float(line.split(',')[1]) ** 2:.6f}" for line in lines[1:]]
+        self.write("data.csv", "\n".join([lines[0] + ",x3", *rows]) + "\n")
+
+    def refused(self, code, message, *args):
+        result = self.mlo("predict", *args)
+        self.assertEqual(result.stderr, f"mlo predict: {message}\n")
+        self.assertEqual((result.code, result.stdout), (code, ""))
+
+    def test_a_run_that_is_not_there_or_not_a_run_is_named(self):
+        self.refused(DATA, "nosuch: no such run directory", "nosuch", "data.csv")
+        self.refused(DATA, "data.csv: not a run directory but a file", "data.csv", "data.csv")
+
+    def test_a_file_that_does_not_exist_is_named(self):
+        self.refused(DATA, "nosuch.csv: no such file", "run", "nosuch.csv")
+
+    def test_a_missing_column_comes_with_the_nearest_name(self):
+        self.write("new.csv", "distance,x2\n1,2\n")
+        self.refused(DATA, 'new.csv: the fit needs it: no column "x3" in the data; its columns are "distance", "x2"',
+                     "run", "new.csv")
+
+    def test_a_cell_that_is_not_a_number_is_named_by_line_column_and_value(self):
+        self.write("new.csv", "x3,x2\n1,2\n2,1.5x\n")
+        self.refused(DATA, 'new.csv:3: column "x2": not a number ("1.5x")', "run", "new.csv")
+
+    def test_missing_error_names_the_first_missing_cell(self):
+        self.write("new.csv", "x3,x2\n1,2\n2,NA\n,1\n")
+        self.refused(DATA, 'new.csv:3: column "x2": the cell is empty or NA (--missing error)',
+                     "run", "new.csv", "--missing", "error")
+
+    def test_a_term_that_is_not_finite_is_named_by_line_and_value(self):
+        self.write("new.csv", "x3,x2\n1,2\n0,1\n")
+        self.refused(DATA, "new.csv:3: log(x3) is -inf (x3 = 0)", "run", "new.csv")
+
+    def test_a_prediction_that_is_too_large_is_named_by_its_line(self):
+        self.make_data("counts.csv", "poisson")
+        self.good("fit", "counts.csv", "y ~ x1", "--family", "poisson", *SHORT, "--out", "counts")
+        self.write("new.csv", "x1\n1\n1e6\n")
+        tail = ("is too large for double precision; is the row far outside the data of the fit? --type link shows "
+                "its linear predictor")
+        self.refused(DATA, f"new.csv:3: the mean response of this row {tail}", "counts", "new.csv")
+        self.refused(DATA, f"new.csv:3: a response simulated for this row {tail}",
+                     "counts", "new.csv", "--type", "draw")
+        self.good("predict", "counts", "new.csv", "--type", "link")
+
+    def test_options_that_make_no_sense_are_named_with_their_rule_and_value(self):
+        run = ("run", "data.csv")
+        self.refused(USAGE, '--type must be one of response, link, draw (got "mean")', *run, "--type", "mean")
+        for value in ("0", "1", "95", "-0.5", "nan"):
+            self.refused(USAGE, f"--interval must be between 0 and 1, exclusive (got {value})",
+                         *run, "--interval", value)
+        self.refused(USAGE, '--missing must be one of empty, error (got "drop")', *run, "--missing", "drop")
+        self.refused(USAGE, "--threads must be between 0 and 1024 (got -1)", *run, "--threads", "-1")
+        self.refused(USAGE, "--seed has no meaning with --type response: nothing is simulated", *run, "--seed", "1")
+
+    def test_a_family_without_columns_has_nothing_to_predict(self):
+        self.good("fit", "data.csv", "x1 ~ 1", "--family", "gaussian-precision", *SHORT, "--out", "tau")
+        self.refused(USAGE, "the run in tau is of --family gaussian-precision, which has no columns: there is nothing "
+                            "to predict", "tau", "data.csv")
+
+    def test_damaged_draws_are_named_by_file_and_line(self):
+        text = self.read("run", "draws-1.csv").decode()
+        lines = text.splitlines(keepends=True)
+        for damaged, message in (
+                ("".join(lines)[:-5], f"run/draws-1.csv:{len(lines)}: the last line is not complete: the file of draws "
+                                      "is damaged"),
+                ("".join(lines[:-1]) + "nan,1,2,x,4\n", f'run/draws-1.csv:{len(lines)}: not a number ("x"): the file of '
+                                                        "draws is damaged"),
+                ("".join(lines[:-1]) + "nan,1,2,3\n", f"run/draws-1.csv:{len(lines)}: 4 cells, but the header has 5"),
+                ("".join(lines[:-1]) + "nan,1,2,inf,4\n", f"run/draws-1.csv:{len(lines)}: theta.2 is inf: the file of "
+                                                          "draws is damaged")):
+            self.write("run/draws-1.csv", damaged)
+            self.refused(DATA, message, "run", "data.csv")
+        os.remove(self.path("run/draws-1.csv"))
+        result = self.mlo("predict", "run", "data.csv")
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertIn("run/draws-1.csv", result.stderr)
+
+    def test_a_full_disk_leaves_no_half_written_file(self):
+        result = self.mlo("predict", "run", "data.csv", "--out", "made.csv", "-q", file_size_limit=4096)
+        self.assertEqual((result.code, result.stdout), (DATA, ""))
+        self.assertEqual(result.stderr, "mlo predict: made.csv: cannot be written: File too large\n")
+        self.assertEqual(self.files(), ["data.csv", "run"])
+
+
+class HeldOutRows(BadInputTest):
+    def test_a_share_that_leaves_no_rows_on_either_side_is_refused(self):
+        self.write("data.csv", "y,x1\n1,2\n0,1\n1,3\n")
+        self.refused(DATA, "data.csv: --holdout 0.0001 holds out none of 3 rows; choose another share",
+                     "data.csv", "y ~ x1", *SHORT, "--holdout", "0.0001")
+        self.refused(DATA, "data.csv: --holdout 0.9999 holds out all of 3 rows; choose another share",
+                     "data.csv", "y ~ x1", *SHORT, "--holdout", "0.9999")
+
+    def test_a_share_outside_0_and_1_is_refused(self):
+        self.make_data()
+        for value in ("0", "1", "-0.1"):
+            self.refused(USAGE, f"--holdout must be between 0 and 1, exclusive (got {value})", "data.csv", "y ~ x1",
+                         "--holdout", value)
+
+    def test_a_response_that_breaks_the_rule_is_named_also_if_its_row_is_held_out(self):
+        self.make_data("data.csv", "poisson", rows=300)
+        lines = self.read("data.csv").decode().splitlines()
+        row = next(row for row in range(300) if uniform(1, 21, row) < 0.2)
+        lines[row + 1] = "-1" + lines[row + 1][lines[row + 1].index(","):]
+        self.write("data.csv", "\n".join(lines) + "\n")
+        self.refused(DATA, f'data.csv:{row + 2}: response "y": the responses of a poisson model are counts 0, 1, 2, ... '
+                           "(got -1)", "data.csv", "y ~ x1", "--family", "poisson", *SHORT, "--holdout", "0.2")
+
+    def test_a_family_without_columns_has_nothing_to_score(self):
+        self.make_data()
+        self.refused(USAGE, "--holdout has no meaning with --family gaussian-precision, which has no columns to predict "
+                            "from", "data.csv", "x1 ~ 1", "--family", "gaussian-precision", "--holdout", "0.1")
+
+    def test_a_dry_run_of_a_run_that_has_begun_is_refused(self):
+        self.refused(USAGE, "--dry-run cannot be given with --resume: the options of the run are in run/run.json",
+                     "--resume", "--out", "run", "--dry-run")
 
 
 if __name__ == "__main__":

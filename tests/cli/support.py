@@ -192,6 +192,17 @@ def documented_options():
     return options
 
 
+def uniform(seed, purpose, iteration):
+    """The first number of a stream: Philox4x64-10 (Salmon et al. 2011) on (0, iteration, purpose, 0)."""
+    words, keys = [0, iteration, purpose, 0], [seed, 0]
+    mask = (1 << 64) - 1
+    for _ in range(10):
+        first, second = words[0] * 0xD2E7470EE14C6C93, words[2] * 0xCA5A826395121157
+        words = [(second >> 64) ^ words[1] ^ keys[0], second & mask, (first >> 64) ^ words[3] ^ keys[1], first & mask]
+        keys = [(keys[0] + 0x9E3779B97F4A7C15) & mask, (keys[1] + 0xBB67AE8584CAA73B) & mask]
+    return ((words[0] >> 12) + 0.5) / 2 ** 52
+
+
 def table_of(text):
     """The summary table of the text output: {parameter: {column: cell}}."""
     lines = text.splitlines()

@@ -60,6 +60,7 @@ FitOptions every_option() {
           {{"x", "flat"}, {"sigma", "gamma(1, 2)"}},
           "sd",
           "error",
+          0.0625,
           77,
           "w",
           "n",
@@ -117,6 +118,7 @@ const Strings& every_text() {
                              {"prior-for", "sigma gamma(1, 2)"},
                              {"scale", "sd"},
                              {"missing", "error"},
+                             {"holdout", "0.0625"},
                              {"max-levels", "77"},
                              {"row-weights", "w"},
                              {"trials", "n"},
@@ -143,11 +145,11 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0, "", "", "", "", "", "", {}, "", true, {}};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true, {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0, "", "", "", "", "", "", {}, "", true};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");

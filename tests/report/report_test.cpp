@@ -40,6 +40,31 @@ TEST(RunSummary, JsonComesBackAsItWas) {
   EXPECT_TRUE(std::isnan(again.parameters[1].rhat));
 }
 
+TEST(RunSummary, ShowsScoresOfHeldOutRowsAndKeepsThem) {
+  RunSummary s = example();
+  EXPECT_EQ(as_table(s).find("held out"), std::string::npos);
+  s.holdout = Scores{.rows = 1234,
+                     .missing = 5,
+                     .log_score = -0.51234,
+                     .log_score_error = 0.0123,
+                     .auc = 0.75,
+                     .brier = 0.125,
+                     .deviance = {},
+                     .rmse = {},
+                     .calibration = {{617, 0.25, 0.2}, {617, 0.75, 0.8}}};
+  const std::string table = as_table(s);
+  EXPECT_NE(
+      table.find("held out, 1,234 rows: log score -0.5123 per row (error 0.012), AUC 0.7500, Brier score "
+                 "0.1250; 5 more had a missing cell\n"),
+      std::string::npos)
+      << table;
+  EXPECT_NE(table.find("group 2         617            0.75            0.8\n"), std::string::npos) << table;
+  const RunSummary again = summary_from_json(as_json(s), "run.json");
+  EXPECT_EQ(as_json(again), as_json(s));
+  EXPECT_EQ(as_table(again), table);
+  EXPECT_FALSE(again.holdout->rmse);
+}
+
 TEST(RunSummary, RefusesWhatIsNotASummary) {
   EXPECT_THROW(static_cast<void>(summary_from_json("{}", "run.json")), DataError);
   EXPECT_THROW(static_cast<void>(summary_from_json("nonsense", "run.json")), DataError);
@@ -148,6 +173,13 @@ TEST(StanCsv, ReadsBackToTheSameDoubles) {
   ASSERT_EQ(std::sscanf(rows[2].c_str(), "nan,0,%lf,%lf", &a, &b), 2);
   EXPECT_EQ(a, -1.0 / 3);
   EXPECT_EQ(b, 12345678.9);
+  const ChainDraws again = draws_of_stan_csv(text, "draws-1.csv", 2);
+  EXPECT_EQ(again.draws, record.draws);
+  ASSERT_EQ(again.size(), 2U);
+  EXPECT_EQ(again.log_posteriors[0], -7.25);
+  EXPECT_TRUE(std::isnan(again.log_posteriors[1]));
+  EXPECT_THROW(static_cast<void>(draws_of_stan_csv(text, "draws-1.csv", 3)), DataError);
+  EXPECT_THROW(static_cast<void>(draws_of_stan_csv("", "draws-1.csv", 2)), DataError);
 }
 
 }  // namespace

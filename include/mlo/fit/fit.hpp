@@ -8,6 +8,7 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/chain/draws.hpp"
+#include "mlo/data/design.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/method/options.hpp"
 #include "mlo/method/watcher.hpp"
@@ -20,8 +21,16 @@ struct FitWatcher : SampleWatcher {
   std::function<void(const std::string& note)> note;  // e.g. the seed that was drawn
 };
 
+// A column of the data that the formula uses.
+struct UsedColumn {
+  std::string name;
+  bool text = false;  // otherwise numbers
+};
+
 struct FitResult {
   std::vector<std::string> names;
+  std::vector<UsedColumn> columns;  // in the order of the data, so that '.' means the same again
+  Recipe recipe;                    // how other rows are made into the columns of this fit
   std::vector<ChainDraws> chains;
   RunSummary summary;
 };

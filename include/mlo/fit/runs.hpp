@@ -3,12 +3,30 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "mlo/chain/draws.hpp"
+#include "mlo/fit/fit.hpp"
+#include "mlo/method/options.hpp"
 #include "mlo/report/run_summary.hpp"
 
 namespace mlo {
 
 // The summary of a run directory. Throws DataError: no such directory, not a run, not finished.
 [[nodiscard]] RunSummary read_summary(const std::string& run_directory);
+
+// What a run directory holds, its draws too.
+struct KeptRun {
+  std::string directory;
+  FitOptions options;
+  std::vector<std::string> names;  // of the parameters
+  std::vector<UsedColumn> columns;
+  Recipe recipe;
+  std::vector<ChainDraws> chains;  // without their accounts
+
+  [[nodiscard]] std::vector<std::string> column_names() const;
+};
+// Throws DataError as read_summary() does, and for draws that are damaged or missing.
+[[nodiscard]] KeptRun read_run(const std::string& run_directory);
 
 }  // namespace mlo

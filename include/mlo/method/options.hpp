@@ -61,6 +61,7 @@ struct FitOptions : MethodOptions {
   std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
   std::string scale = "none";
   std::string missing = "drop";
+  std::optional<double> holdout;           // the share of the rows that the fit does not see
   std::int64_t max_levels = 1000;          // of one factor
   std::optional<std::string> row_weights;  // a column
   std::optional<std::string> trials;       // a column

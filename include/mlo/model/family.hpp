@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "mlo/data/design.hpp"
+#include "mlo/model/link.hpp"
 #include "mlo/model/model.hpp"
 #include "mlo/model/prior.hpp"
 
@@ -64,6 +65,8 @@ class Family {
   [[nodiscard]] const FamilySpec& spec() const noexcept { return *spec_; }
   // Whether there is a second parameter that is estimated beside the coefficients.
   [[nodiscard]] bool estimates_second() const noexcept { return estimated_; }
+  // The second parameter if it is known; otherwise 1.
+  [[nodiscard]] double known_second() const noexcept { return known_; }
   // What a reader of the results must know about the law: "known sigma 2". May be empty.
   [[nodiscard]] virtual std::string words() const;
 
@@ -102,7 +105,6 @@ class Family {
     return estimated_ ? batch.log_second : log_known_;
   }
   [[nodiscard]] double inverse_second(const Batch& batch) const noexcept;
-  [[nodiscard]] double known_second() const noexcept { return known_; }
 
  private:
   const FamilySpec* spec_;
@@ -170,6 +172,11 @@ struct FamilySpec {
                                           const PriorOptions& priors,
                                           std::vector<std::string>& notes) = nullptr;
   Simulation simulation;
+  Link link = Link::identity;  // of the mean of the response
+  // Twice what the log-likelihood of a response falls short of the largest possible one if its mean is
+  // `mean`, without the scale: R's deviance of a row. Null: it is not in use for this family.
+  double (*deviance)(double y, double mean, double second) = nullptr;
+  bool (*accepts)(double y) = nullptr;  // whether it can be a response; null: any number can
 };
 
 // All families, in the order in which help shows them.

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mlo/diagnose/audit.hpp"
 #include "mlo/diagnose/noise.hpp"
+#include "mlo/diagnose/scores.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/step.hpp"
 
@@ -37,6 +39,7 @@ struct RunSummary {
   struct Seconds {
     double read = 0, mode = 0, sample = 0, total = 0;
   } seconds;
+  std::optional<Scores> holdout;        // on rows that the fit has not seen
   double passes = 0;                    // over the data before sampling: mode, weights, bounds
   std::uint64_t chains = 0, draws = 0;  // draws kept per chain
   bool interrupted = false;

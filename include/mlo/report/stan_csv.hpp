@@ -20,4 +20,8 @@ struct StanCsvHeader {
 // Column names are plain identifiers (theta.k for the k-th parameter), because some readers fail on others.
 [[nodiscard]] std::string stan_csv(const StanCsvHeader& header, const ChainDraws& record);
 
+// The draws in such a file: `dim` parameters each, all of them finite. Throws DataError, which names the file
+// and the line.
+[[nodiscard]] ChainDraws draws_of_stan_csv(const std::string& text, const std::string& file, std::size_t dim);
+
 }  // namespace mlo

@@ -1,0 +1,56 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Predictions of rows from the draws of a posterior.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mlo/base/thread_pool.hpp"
+#include "mlo/diagnose/posterior_draws.hpp"
+#include "mlo/model/family.hpp"
+
+namespace mlo {
+
+// What is predicted, for each draw.
+enum class PredictionType : std::uint8_t {
+  link,      // the linear predictor, offset included
+  response,  // the mean of the response: the inverse link of the predictor
+  draw,      // a response, simulated
+};
+
+// Over the draws: mean, sd (divisor n - 1) and the equal-tailed interval (R's type 7 quantiles).
+struct Prediction {
+  double mean = 0, sd = 0, low = 0, high = 0;
+};
+
+struct PredictorOptions {
+  PredictionType type = PredictionType::response;
+  double interval = 0.9;   // 0 < interval < 1
+  std::uint64_t seed = 1;  // of PredictionType::draw
+};
+
+class Predictor {
+ public:
+  // numbers: those that the user stated about the family. The draws must outlive the predictor.
+  Predictor(const FamilySpec& family, const FamilyNumbers& numbers, const PosteriorDraws& draws,
+            const PredictorOptions& options);
+
+  // Rows number `first`, first + 1, ... of the data: x has coefficients() numbers per row in the user's
+  // columns. A row's prediction depends on the row, the draws and, if it is simulated, the seed and the row's
+  // number, and on nothing else. Its mean is not finite if a predicted value is too large for a double.
+  void predict(ThreadPool& pool, std::size_t first, std::span<const double> x,
+               std::span<const double> offsets, std::span<Prediction> out) const;
+
+ private:
+  class Worker;
+
+  const FamilySpec* family_;
+  const PosteriorDraws* draws_;
+  PredictorOptions options_;
+  std::vector<std::function<double(Stream&, double eta)>> responses_;  // of PredictionType::draw: one per
+                                                                       // draw, or one for all of them
+};
+
+}  // namespace mlo

@@ -1,0 +1,66 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Predictions from a run that was kept.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mlo/data/table.hpp"
+#include "mlo/diagnose/predictions.hpp"
+
+namespace mlo {
+
+struct PredictOptions {
+  std::string run;                // the run directory
+  std::string data;               // the file with the rows to predict; the response need not be in it
+  std::string type = "response";  // "response", "link" or "draw"
+  double interval = 0.9;          // the share of the draws between the ends of the interval
+  std::string missing = "empty";  // rows with a missing cell: "empty" or "error"
+  // Levels that the fit has no coefficient for: "error", or "missing", as if the cell were.
+  std::string new_levels = "error";
+  std::optional<std::uint64_t> seed{};  // of `type draw`; empty: the run's
+  std::int64_t threads = 0;             // 0: as many as the machine has
+};
+
+// Both may be empty.
+struct PredictWatcher {
+  std::function<void(const std::string& what, double share)> phase;
+  const std::atomic<bool>* interrupt = nullptr;  // set: end early, with Interrupted
+};
+
+// Consecutive rows of the data. A row that is not complete, because a cell is missing, has no prediction.
+struct PredictedRows {
+  std::size_t first = 0;  // the number of the first of them, from 0
+  std::span<const Prediction> predictions;
+  std::span<const char> complete;
+};
+
+struct PredictAccount {
+  std::uint64_t rows = 0, missing = 0;
+  std::uint64_t draws = 0;
+};
+
+// Throws UsageError, DataError; Interrupted.
+void check(const PredictOptions& options);
+// Calls take() with all rows in order, some thousands at a time. A row's prediction does not depend on how
+// the rows are divided, nor on the threads.
+PredictAccount predict(const PredictOptions& options, const std::function<void(const PredictedRows&)>& take,
+                       const PredictWatcher& watcher = {});
+// The same for a table in memory; options.data is not used.
+PredictAccount predict(const PredictOptions& options, Table table,
+                       const std::function<void(const PredictedRows&)>& take,
+                       const PredictWatcher& watcher = {});
+
+// The same as CSV, with a header line: row, mean, sd and the two quantiles. The fields of a row without a
+// prediction are empty, but for its number.
+PredictAccount predict_csv(const PredictOptions& options, const std::function<void(std::string_view)>& write,
+                           const PredictWatcher& watcher = {});
+
+}  // namespace mlo

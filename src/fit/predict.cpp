@@ -1,0 +1,200 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/fit/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <thread>
+
+#include "fit/data_source.hpp"
+#include "mlo/base/errors.hpp"
+#include "mlo/base/thread_pool.hpp"
+#include "mlo/data/new_rows.hpp"
+#include "mlo/data/reader.hpp"
+#include "mlo/data/table_reader.hpp"
+#include "mlo/fit/runs.hpp"
+
+namespace mlo {
+namespace {
+
+// Rows that are predicted before they are handed over: enough work for all threads, in little memory.
+constexpr std::size_t rows_at_a_time = 16'384;
+
+PredictionType type_of(const std::string& word) {
+  if (word == "link") return PredictionType::link;
+  if (word == "response") return PredictionType::response;
+  if (word == "draw") return PredictionType::draw;
+  throw UsageError(fmt::format("`type` must be one of response, link, draw (got \"{}\")", word));
+}
+
+const FamilySpec& family_of(const KeptRun& run) {
+  const FamilySpec* const family = find_family(run.options.family);
+  if (family == nullptr || family->make == nullptr)
+    throw UsageError(
+        fmt::format("the run in {} is of `family {}`, which has no columns: there is nothing to predict",
+                    run.directory, run.options.family));
+  return *family;
+}
+
+[[noreturn]] void refuse_prediction(const NewRows& rows, std::size_t row, PredictionType type) {
+  throw DataError(rows.place(row),
+                  type == PredictionType::link
+                      ? "the linear predictor of this row is too large for double precision"
+                  : type == PredictionType::response
+                      ? "the mean response of this row is too large for double precision; is the row far "
+                        "outside the data of the fit? `type link` shows its linear predictor"
+                      : "a response simulated for this row is too large for double precision; is the row far "
+                        "outside the data of the fit? `type link` shows its linear predictor");
+}
+
+// What one block of rows needs.
+struct Buffers {
+  std::vector<double> x, offsets;
+  std::vector<char> complete;
+  std::vector<Prediction> predictions;
+
+  Buffers(std::size_t rows, std::size_t dim)
+      : x(rows * dim), offsets(rows), complete(rows), predictions(rows) {}
+};
+
+PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader& reader,
+                       const std::string& data, const std::function<void(const PredictedRows&)>& take,
+                       const PredictWatcher& watcher) {
+  const FamilySpec& family = family_of(run);
+  const bool second = estimates_second(family, run.options.numbers);
+  const Formula formula = parse_formula(run.options.formula, run.column_names());
+  if (run.recipe.names.size() + (second ? 1 : 0) != run.names.size())
+    throw DataError(run.directory + "/run.json",
+                    fmt::format("{} parameters, but its recipe has {} columns: not a run of this version",
+                                run.names.size(), run.recipe.names.size()));
+  const auto interrupted = [&] { return watcher.interrupt != nullptr && watcher.interrupt->load(); };
+  const auto show = [&](const std::string& what, double share) {
+    if (interrupted()) throw Interrupted("interrupted before all rows were predicted");
+    if (watcher.phase) watcher.phase(what, share);
+  };
+  const std::vector<std::string> wanted = columns_of_rows(formula, false);
+  check_header(data, reader.header(), wanted);
+  const Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
+  const NewRows rows(formula, run.recipe, table,
+                     {.response = false,
+                      .missing = options.missing == "error" ? Missing::error : Missing::drop,
+                      .new_levels = options.new_levels == "missing" ? NewLevels::missing : NewLevels::error});
+  const PosteriorDraws draws(run.chains, run.recipe.names.size(), second);
+  const PredictionType type = type_of(options.type);
+  const Predictor predictor(
+      family, run.options.numbers, draws,
+      {.type = type, .interval = options.interval, .seed = options.seed.value_or(*run.options.seed)});
+  ThreadPool pool(options.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
+                                       : static_cast<std::size_t>(options.threads));
+
+  PredictAccount account;
+  account.draws = draws.draws();
+  Buffers all(std::min(rows_at_a_time, rows.rows()), rows.dim());
+  for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
+    const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
+    constexpr std::size_t part = 1024;
+    const std::size_t dim = rows.dim();
+    pool.run((count + part - 1) / part, [&](std::size_t task) {
+      const std::size_t at = task * part, here = std::min(part, count - at);
+      rows.fill(first + at, {.x = std::span(all.x).subspan(at * dim, here * dim),
+                             .offsets = std::span(all.offsets).subspan(at, here),
+                             .y = {},
+                             .complete = std::span(all.complete).subspan(at, here)});
+    });
+    const std::span<Prediction> predictions = std::span(all.predictions).first(count);
+    predictor.predict(pool, first, std::span(all.x).first(count * dim), std::span(all.offsets).first(count),
+                      predictions);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (all.complete[i] == 0) {
+        ++account.missing;
+      } else if (!std::isfinite(predictions[i].mean)) {
+        refuse_prediction(rows, first + i, type);
+      }
+    }
+    take({first, predictions, std::span(all.complete).first(count)});
+    account.rows += count;
+    show("predicting", static_cast<double>(account.rows) / static_cast<double>(rows.rows()));
+  }
+  return account;
+}
+
+// The new data are read as the run's were: the same dialect, and columns of the same types. What is a factor
+// there is one here, though all its levels may look like numbers.
+FitOptions new_data(const PredictOptions& options, const KeptRun& run) {
+  FitOptions data = run.options;
+  data.data = {options.data};
+  data.sql = {};
+  data.threads = options.threads;
+  data.types = {};
+  const Formula formula = parse_formula(run.options.formula, run.column_names());
+  const std::vector<std::string> wanted = columns_of_rows(formula, false);
+  for (const UsedColumn& column : run.columns)
+    if (std::find(wanted.begin(), wanted.end(), column.name) != wanted.end())
+      data.types.emplace_back(column.name, column.text ? "text" : "number");
+  return data;
+}
+
+// "q2.5": the quantile's name, as in the summary.
+std::string quantile_name(double probability) { return fmt::format("q{:.6g}", 100 * probability); }
+
+}  // namespace
+
+void check(const PredictOptions& options) {
+  static_cast<void>(type_of(options.type));
+  if (!(options.interval > 0 && options.interval < 1))
+    throw UsageError(fmt::format("`interval` must be between 0 and 1, exclusive (got {})", options.interval));
+  if (options.missing != "empty" && options.missing != "error")
+    throw UsageError(fmt::format("`missing` must be one of empty, error (got \"{}\")", options.missing));
+  if (options.new_levels != "error" && options.new_levels != "missing")
+    throw UsageError(
+        fmt::format("`new-levels` must be one of error, missing (got \"{}\")", options.new_levels));
+  if (options.threads < 0 || options.threads > 1024)
+    throw UsageError(fmt::format("`threads` must be between 0 and 1024 (got {})", options.threads));
+  if (options.seed && options.type != "draw")
+    throw UsageError(fmt::format("`seed` has no meaning with `type {}`: nothing is simulated", options.type));
+}
+
+PredictAccount predict(const PredictOptions& options, const std::function<void(const PredictedRows&)>& take,
+                       const PredictWatcher& watcher) {
+  check(options);
+  const KeptRun run = read_run(options.run);
+  const std::unique_ptr<Reader> reader = open_data(new_data(options, run));
+  return predict(options, run, *reader, options.data, take, watcher);
+}
+
+PredictAccount predict(const PredictOptions& options, Table table,
+                       const std::function<void(const PredictedRows&)>& take, const PredictWatcher& watcher) {
+  check(options);
+  const std::string name = table.source.name;
+  TableReader reader(std::move(table));
+  return predict(options, read_run(options.run), reader, name, take, watcher);
+}
+
+PredictAccount predict_csv(const PredictOptions& options, const std::function<void(std::string_view)>& write,
+                           const PredictWatcher& watcher) {
+  std::string text = fmt::format("row,mean,sd,{},{}\n", quantile_name(0.5 - 0.5 * options.interval),
+                                 quantile_name(0.5 + 0.5 * options.interval));
+  const PredictAccount account = predict(
+      options,
+      [&](const PredictedRows& rows) {
+        for (std::size_t i = 0; i < rows.predictions.size(); ++i) {
+          const Prediction& p = rows.predictions[i];
+          const std::size_t number = rows.first + i + 1;
+          if (rows.complete[i] != 0) {
+            fmt::format_to(std::back_inserter(text), "{},{},{},{},{}\n", number, p.mean, p.sd, p.low, p.high);
+          } else {
+            fmt::format_to(std::back_inserter(text), "{},,,,\n", number);
+          }
+        }
+        write(text);
+        text.clear();
+      },
+      watcher);
+  if (!text.empty()) write(text);  // no rows: the header alone
+  return account;
+}
+
+}  // namespace mlo
