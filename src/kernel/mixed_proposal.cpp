@@ -76,9 +76,10 @@ double MixedProposal::propose_student(Stream& stream, std::span<double> out, Par
 
 void MixedProposal::adapt(Params theta) {
   if (frozen_) return;
-  if (kind_ == Kind::laplace) {
-    tried_ += 1;
-    accepted_ += vector(theta) == proposed_ ? 1 : 0;
+  if (kind_ != Kind::walk) {
+    Tally& tally = kind_ == Kind::laplace ? laplace_ : student_;
+    tally.tried += 1;
+    tally.accepted += vector(theta) == proposed_ ? 1 : 0;
   }
   past_.add(theta);
   if (past_.due()) refactor();
@@ -97,13 +98,17 @@ void MixedProposal::refactor() {
 void MixedProposal::freeze() noexcept {
   if (frozen_) return;
   frozen_ = true;
-  const bool near = tried_ >= enough_trials && accepted_ >= near_laplace_acceptance * tried_;
-  laplace_share_ = near ? 0.9 : 0;
-  student_share_ = near ? 0 : 0.5;
+  const bool near = laplace_.tried >= enough_trials && laplace_.share() >= near_laplace_acceptance;
+  // In many coordinates Student's tails cost more than they save, and moments learnt from few draws are
+  // rough.
+  const bool better = !near && laplace_.tried >= enough_trials && laplace_.share() > student_.share();
+  laplace_share_ = near ? 0.9 : better ? 0.5 : 0;
+  student_share_ = near ? 0 : better ? 0.2 : 0.5;
 }
 
 void MixedProposal::save(std::vector<double>& out) const {
-  out.insert(out.end(), {frozen_ ? 1.0 : 0.0, laplace_share_, student_share_, tried_, accepted_});
+  out.insert(out.end(), {frozen_ ? 1.0 : 0.0, laplace_share_, student_share_, laplace_.tried,
+                         laplace_.accepted, student_.tried, student_.accepted});
   past_.save(out);
   out.insert(out.end(), mean_.data(), mean_.data() + mean_.size());
   out.insert(out.end(), factor_.data(), factor_.data() + factor_.size());
@@ -113,9 +118,9 @@ void MixedProposal::load(std::span<const double> in) {
   frozen_ = in[0] != 0;
   laplace_share_ = in[1];
   student_share_ = in[2];
-  tried_ = in[3];
-  accepted_ = in[4];
-  in = in.subspan(5);
+  laplace_ = {in[3], in[4]};
+  student_ = {in[5], in[6]};
+  in = in.subspan(7);
   past_.load(in);
   assert(in.size() == static_cast<std::size_t>(mean_.size() + factor_.size()));
   std::copy_n(in.data(), mean_.size(), mean_.data());

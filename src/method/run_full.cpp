@@ -75,7 +75,7 @@ FullParts full_parts(const Sampler& s, const ProposalPlan& plan) {
   Lines lines = apart_of(s);
   // Jumps between modes move all coefficients.
   if (!lines.empty() && plan.kind == ProposalPlan::Kind::mixed && !s.modes().several())
-    parts.proposal = ApartProposal(s.laplace(), s.mode().information, keep_apart(lines, glm->dim()));
+    parts.proposal = ApartProposal(s.laplace(), keep_apart(lines, s.mode().information));
   if (lines.empty() && glm->rows() <= few_rows) lines = awkward_lines(*glm, s.mode(), {.few_rows = few_rows});
   if (lines.empty()) return parts;
   parts.slices = slices_of(*glm, lines);

@@ -259,13 +259,24 @@ void Layout::set_priors(const PriorOptions& options) {
   }
 }
 
+// Neighbours with the same prior, such as the levels of a factor, are named together.
 std::string Layout::prior_words() const {
+  constexpr std::size_t together = 5;
   std::string out;
   for (const Block& block : blocks_)
-    for (std::size_t j = 0; j < block.size(); ++j)
-      out +=
-          fmt::format("{}{} ~ {}{}", out.empty() ? "" : "; ", block.names[j], block.priors[j].text(),
-                      j == 0 && block.intercept_at_means && block.size() > 1 ? " at the columns' means" : "");
+    for (std::size_t j = 0; j < block.size();) {
+      const std::string text = block.priors[j].text();
+      const bool at_means = j == 0 && block.intercept_at_means && block.size() > 1;
+      std::size_t end = j + 1;
+      while (!at_means && end < block.size() && block.priors[end].text() == text) ++end;
+      if (end - j < together) end = j + 1;
+      const std::string names = end == j + 1 ? block.names[j]
+                                             : fmt::format("{} to {} ({} coefficients)", block.names[j],
+                                                           block.names[end - 1], end - j);
+      out += fmt::format("{}{} ~ {}{}", out.empty() ? "" : "; ", names, text,
+                         at_means ? " at the columns' means" : "");
+      j = end;
+    }
   return out;
 }
 

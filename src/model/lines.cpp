@@ -197,11 +197,17 @@ std::vector<RowId> rows_of(std::span<const AwkwardLine> lines) {
 
 }  // namespace
 
-Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim) {
+Apart keep_apart(std::span<const AwkwardLine> lines, const Eigen::MatrixXd& information) {
   Apart out;
   if (lines.empty()) return out;
+  const auto dim = static_cast<std::size_t>(information.rows());
   std::vector<bool> left(dim, true);
+  Eigen::MatrixXd directions =
+      Eigen::MatrixXd::Zero(information.rows(), static_cast<Eigen::Index>(lines.size()));
   for (const AwkwardLine& line : lines) {
+    const auto k = static_cast<Eigen::Index>(out.columns.size());
+    directions(static_cast<Eigen::Index>(line.column), k) = 1;
+    directions(0, k) += line.intercept;
     out.columns.push_back(line.column);
     out.intercepts.push_back(line.intercept);
     left[line.column] = false;
@@ -209,6 +215,13 @@ Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim) {
   for (std::size_t j = 0; j < dim; ++j)
     if (left[j]) out.remaining.push_back(j);
   out.rows = rows_of(lines);
+  // The information in the coordinates (others, lines), and its Schur complement.
+  const Eigen::MatrixXd of_lines = information * directions;
+  const Eigen::MatrixXd cross = of_lines(out.remaining, Eigen::all);
+  const Eigen::MatrixXd own = directions.transpose() * of_lines;
+  out.shear = own.llt().solve(cross.transpose());
+  out.information = information(out.remaining, out.remaining) - cross * out.shear;
+  out.information = 0.5 * (out.information + out.information.transpose()).eval();
   return out;
 }
 
@@ -220,11 +233,16 @@ Eigen::VectorXd Apart::others(const Eigen::VectorXd& theta) const {
   return out;
 }
 
-void Apart::place(const double* others, Eigen::Ref<Eigen::VectorXd> theta) const noexcept {
+void Apart::place(const double* others, Eigen::Ref<Eigen::VectorXd> theta) const {
+  const Eigen::Map<const Eigen::VectorXd> to(others, static_cast<Eigen::Index>(remaining.size()));
+  const Eigen::VectorXd along = shear * (to - this->others(theta));
   for (std::size_t j = 0; j < remaining.size(); ++j)
     theta[static_cast<Eigen::Index>(remaining[j])] = others[j];
-  for (std::size_t k = 0; k < columns.size(); ++k)
-    theta[0] += intercepts[k] * theta[static_cast<Eigen::Index>(columns[k])];
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    double& coefficient = theta[static_cast<Eigen::Index>(columns[k])];
+    coefficient -= along[static_cast<Eigen::Index>(k)];
+    theta[0] += intercepts[k] * coefficient;
+  }
 }
 
 }  // namespace mlo

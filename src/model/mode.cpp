@@ -101,6 +101,9 @@ struct Objective {
   double weight;
   double passes = 0;
   Derivatives likelihood;
+  // Whether the prior is weighed up too: then a level with few rows among them stays where the prior puts it,
+  // and does not run far out, from where the search over all rows would take long to come back.
+  bool weigh_prior = false;
 
   Derivatives at(const VectorXd& theta) {
     likelihood = problem.likelihood(params(theta), rows);
@@ -109,10 +112,11 @@ struct Objective {
   }
   Derivatives with_prior(const VectorXd& theta) const {
     Derivatives d = likelihood;
+    if (weigh_prior && problem.add_prior) problem.add_prior(params(theta), d);
     d.value *= weight;
     d.gradient *= weight;
     d.information *= weight;
-    if (problem.add_prior) problem.add_prior(params(theta), d);
+    if (!weigh_prior && problem.add_prior) problem.add_prior(params(theta), d);
     return d;
   }
 };
@@ -259,8 +263,9 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     start = problem.start();
     if (problem.rows > 4 * options.subset && problem.rows <= std::numeric_limits<RowId>::max()) {
       const std::vector<RowId> ids = stratified_subset(problem.rows, options.subset);
-      Objective some{problem, Rows(ids), static_cast<double>(problem.rows) / static_cast<double>(ids.size()),
-                     0, Derivatives(0)};
+      Objective some{
+          problem, Rows(ids),      static_cast<double>(problem.rows) / static_cast<double>(ids.size()),
+          0,       Derivatives(0), problem.levels};
       // On a fifth of a standard deviation of the subsample's own error there is nothing left to gain from
       // it.
       const Search s = newton(some, start, std::nullopt, 0.2, 15, [](const Search&) {});

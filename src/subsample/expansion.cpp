@@ -213,7 +213,7 @@ Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const Exp
 
 }  // namespace
 
-void Expansion::place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const noexcept {
+void Expansion::place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const {
   if (apart.empty()) {
     to_theta(v, theta.data());
     return;
@@ -228,14 +228,11 @@ Eigen::VectorXd Expansion::white(const Eigen::VectorXd& theta) const {
 
 Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
                  const ExpansionOptions& options) {
-  Apart apart = keep_apart(options.apart, model.rows->dim());
+  Apart apart = keep_apart(options.apart, mode.information);
   const std::size_t n = model.rows->size(), p = apart.empty() ? model.rows->dim() : apart.remaining.size();
   const auto dim = static_cast<Eigen::Index>(p);
   const Eigen::MatrixXd upper =
-      Eigen::LLT<Eigen::MatrixXd>(apart.empty()
-                                      ? mode.information
-                                      : Eigen::MatrixXd(mode.information(apart.remaining, apart.remaining)))
-          .matrixU();
+      Eigen::LLT<Eigen::MatrixXd>(apart.empty() ? mode.information : apart.information).matrixU();
   const Eigen::MatrixXd unwhiten =
       upper.triangularView<Eigen::Upper>().solve(Eigen::MatrixXd::Identity(dim, dim));
   const double root = std::sqrt(static_cast<double>(p));

@@ -223,7 +223,7 @@ auto full_of(const Glm& model, ThreadPool& pool, const Mode& mode, const std::ve
   for (const AwkwardLine& line : lines) slices.push_back(slice_line(line));
   return FullKernel(
       model,
-      ApartProposal(Laplace(mode.theta, mode.information), mode.information, keep_apart(lines, model.dim())),
+      ApartProposal(Laplace(mode.theta, mode.information), keep_apart(lines, mode.information)),
       pool, LineSlices(model, std::make_shared<const std::vector<SliceLine>>(std::move(slices))));
 }
 

@@ -205,7 +205,8 @@ Eigen::VectorXd some_theta(std::size_t dim, std::uint64_t seed) {
 TEST(KeepApart, OthersAndPlaceAreInverse) {
   const Glm model = with_awkward_levels();
   ThreadPool pool(1);
-  const Apart apart = keep_apart(awkward_lines(model, find_mode(model, pool)), model.dim());
+  const Mode mode = find_mode(model, pool);
+  const Apart apart = keep_apart(awkward_lines(model, mode), mode.information);
   ASSERT_EQ(apart.columns.size(), 2U);
   EXPECT_EQ(apart.remaining, (std::vector<std::size_t>{0, 1, 2}));
   std::vector<RowId> both = separated.ids();
@@ -217,25 +218,55 @@ TEST(KeepApart, OthersAndPlaceAreInverse) {
     const Eigen::VectorXd theta = some_theta(model.dim(), seed);
     const Eigen::VectorXd others = apart.others(theta);
     ASSERT_EQ(others.size(), 3);
-    // The others come from elsewhere; the coefficients of the lines are theta's own.
     Eigen::VectorXd back = theta;
-    for (const std::size_t j : apart.remaining) back[static_cast<Eigen::Index>(j)] = 77;
     apart.place(others.data(), back);
     EXPECT_LT((back - theta).cwiseAbs().maxCoeff(), 1e-12);
     const Eigen::VectorXd wanted = some_theta(3, seed + 10);
     Eigen::VectorXd moved = theta;
     apart.place(wanted.data(), moved);
     EXPECT_LT((apart.others(moved) - wanted).cwiseAbs().maxCoeff(), 1e-12);
-    for (const std::size_t j : apart.columns)
-      EXPECT_EQ(moved[static_cast<Eigen::Index>(j)], theta[static_cast<Eigen::Index>(j)]);
+    apart.place(others.data(), moved);
+    EXPECT_LT((moved - theta).cwiseAbs().maxCoeff(), 1e-11);
   }
+}
+
+// In the coordinates of the others and of the lines' coefficients with the shear, the information has no
+// entries between the two, and the determinant of the change of coordinates is 1.
+TEST(KeepApart, MakesTheOthersIndependentOfTheLinesByTheLaplaceFit) {
+  const Glm model = with_awkward_levels();
+  ThreadPool pool(1);
+  const Mode mode = find_mode(model, pool);
+  const Apart apart = keep_apart(awkward_lines(model, mode), mode.information);
+  const auto dim = static_cast<Eigen::Index>(model.dim()),
+             others = static_cast<Eigen::Index>(apart.remaining.size());
+  Eigen::MatrixXd change(dim, dim);  // of theta, per unit of each coordinate
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(dim);
+  for (Eigen::Index j = 0; j < others; ++j) {
+    Eigen::VectorXd moved = zero;
+    const Eigen::VectorXd unit = Eigen::VectorXd::Unit(others, j);
+    apart.place(unit.data(), moved);
+    change.col(j) = moved;
+  }
+  for (std::size_t k = 0; k < apart.columns.size(); ++k) {
+    Eigen::VectorXd moved = zero;
+    moved[static_cast<Eigen::Index>(apart.columns[k])] = 1;
+    moved[0] += apart.intercepts[k];
+    change.col(others + static_cast<Eigen::Index>(k)) = moved;
+  }
+  EXPECT_NEAR(std::abs(change.determinant()), 1, 1e-12);
+  const Eigen::MatrixXd information = change.transpose() * mode.information * change;
+  EXPECT_LT(information.topRightCorner(others, dim - others).cwiseAbs().maxCoeff(),
+            1e-9 * mode.information.norm());
+  EXPECT_LT((information.topLeftCorner(others, others) - apart.information).norm(),
+            1e-9 * mode.information.norm());
 }
 
 TEST(KeepApart, AMoveAlongALineLeavesTheOthersAndTheRowsOffTheLine) {
   const Glm model = with_awkward_levels();
   ThreadPool pool(1);
-  const std::vector<AwkwardLine> lines = awkward_lines(model, find_mode(model, pool));
-  const Apart apart = keep_apart(lines, model.dim());
+  const Mode mode = find_mode(model, pool);
+  const std::vector<AwkwardLine> lines = awkward_lines(model, mode);
+  const Apart apart = keep_apart(lines, mode.information);
   for (const AwkwardLine& line : lines) {
     const Eigen::VectorXd theta = some_theta(model.dim(), 5);
     Eigen::VectorXd moved = theta;
@@ -255,7 +286,7 @@ TEST(KeepApart, AMoveAlongALineLeavesTheOthersAndTheRowsOffTheLine) {
 }
 
 TEST(KeepApart, WithoutLinesKeepsNothingApart) {
-  const Apart apart = keep_apart({}, 3);
+  const Apart apart = keep_apart({}, Eigen::MatrixXd::Identity(3, 3));
   EXPECT_TRUE(apart.empty());
   const Eigen::VectorXd theta = some_theta(3, 1);
   EXPECT_EQ(apart.others(theta), theta);

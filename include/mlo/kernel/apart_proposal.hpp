@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// A proposal for the coefficients that are not apart (mlo/model/lines.hpp). Those of awkward lines stay where
-// slices have put them: a joint proposal would hardly ever leave a point that is far out on a line.
+// A proposal for the coefficients that are not apart (mlo/model/lines.hpp). Those of awkward lines only go
+// along with them: a joint proposal would hardly ever leave a point that is far out on a line.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace mlo {
 class ApartProposal {
  public:
   // `fit`: of all coefficients.
-  ApartProposal(const Laplace& fit, const Eigen::MatrixXd& information, Apart apart)
+  ApartProposal(const Laplace& fit, Apart apart)
       : apart_(std::move(apart)),
-        others_(Laplace(apart_.others(fit.mode), information(apart_.remaining, apart_.remaining))),
+        others_(Laplace(apart_.others(fit.mode), apart_.information)),
         moved_(static_cast<Eigen::Index>(apart_.remaining.size())) {}
 
   double propose(Stream& stream, Params theta, std::span<double> out) {

@@ -205,8 +205,8 @@ class ExactKernel {
     return tilt;
   }
 
-  // theta = centre + L^-T v; what is apart stays.
-  void unwhiten(const std::vector<double>& v, Eigen::VectorXd& theta) noexcept {
+  // theta = centre + L^-T v.
+  void unwhiten(const std::vector<double>& v, Eigen::VectorXd& theta) {
     expansion_->place(v.data(), theta, room_);
   }
 

@@ -16,7 +16,8 @@ namespace mlo {
 // get stuck in the tails or never reach them. Warm-up finds out by trying, and learns the posterior's own
 // mean and covariance. Then half of the steps are draws from Student's t about this mean, with this
 // covariance as its scale matrix, because its tails are heavier than normal ones, and half are walks of all
-// lengths. Every kind of step leaves the posterior invariant, so any mixture of them does.
+// lengths; if the Laplace fit's draws were accepted more often than these all the same, half are still from
+// the fit. Every kind of step leaves the posterior invariant, so any mixture of them does.
 class MixedProposal {
  public:
   explicit MixedProposal(Laplace fit);
@@ -38,8 +39,12 @@ class MixedProposal {
   Laplace fit_;
   double laplace_share_, student_share_;  // of the steps; the others are walks
   bool frozen_ = false;
-  Kind kind_ = Kind::walk;           // of the last step
-  double tried_ = 0, accepted_ = 0;  // draws from the Laplace fit
+  Kind kind_ = Kind::walk;  // of the last step
+  struct Tally {
+    double tried = 0, accepted = 0;
+    [[nodiscard]] double share() const noexcept { return tried > 0 ? accepted / tried : 0; }
+  };
+  Tally laplace_, student_;  // independent draws in warm-up
   RunningMoments past_;
   Eigen::VectorXd mean_;    // as learnt
   Eigen::MatrixXd factor_;  // F, lower triangular; F F' is the scale matrix, as learnt

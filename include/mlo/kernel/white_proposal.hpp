@@ -53,6 +53,7 @@ class WhiteProposal {
   [[nodiscard]] std::size_t trial() const noexcept { return (learnt_ / trial_steps) % grid.size(); }
 
   Options options_;
+  std::size_t dim_;
   double walk_scale_;
   double step_ = 1;
   std::uint64_t walk_every_ = 10;

@@ -42,6 +42,8 @@ class AnyModel {
   virtual void add_prior_derivatives(Params theta, Derivatives& d) const = 0;
   [[nodiscard]] virtual Eigen::VectorXd start() const = 0;
   [[nodiscard]] virtual std::size_t columns() const = 0;
+  // Whether columns are levels of factors.
+  [[nodiscard]] virtual bool has_levels() const = 0;
   [[nodiscard]] virtual bool proper_prior() const = 0;
   [[nodiscard]] virtual bool quadratic_prior() const = 0;
   [[nodiscard]] virtual bool recedes(Params direction, Rows rows) const = 0;
@@ -125,6 +127,10 @@ class ModelOf final : public AnyModel {
     model_->add_prior_derivatives(theta, d);
   }
   [[nodiscard]] Eigen::VectorXd start() const override { return model_->start(); }
+  [[nodiscard]] bool has_levels() const override {
+    if constexpr (requires { model_->has_levels(); }) return model_->has_levels();
+    return false;
+  }
   [[nodiscard]] std::size_t columns() const override {
     if constexpr (requires { model_->columns(); }) return model_->columns();
     return model_->dim();

@@ -48,6 +48,7 @@ class Glm {
   // The number of coefficients: they come first, and their columns must have full rank. Other parameters are
   // logarithms.
   [[nodiscard]] std::size_t columns() const noexcept { return store_.dim(); }
+  [[nodiscard]] bool has_levels() const noexcept { return !store_.design().blocks.empty(); }
 
   [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
   [[nodiscard]] bool quadratic_prior() const noexcept { return layout_.quadratic_prior(); }

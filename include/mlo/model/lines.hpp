@@ -54,17 +54,24 @@ struct AwkwardLimits {
 // The coefficients of awkward lines, kept apart from the others. For rows that are on none of the lines, a
 // line's coefficient is the same as a shift of the intercept. So the others are the other coefficients, with
 // intercept - sum of intercepts[k] * theta[columns[k]] for the intercept: a move along a line leaves them as
-// they are. All empty: nothing is apart.
+// they are.
+// Moves of the others take the lines along: what the rows of a line say about its coefficient depends on
+// where the others put these rows. theta[columns[k]] + shear.row(k) * others stays, which by the Laplace fit
+// is independent of the others. The shear has determinant 1, so that densities stay what they are. All empty:
+// nothing is apart.
 struct Apart {
   std::vector<std::size_t> columns;    // of the lines
   std::vector<double> intercepts;      // theta[0] moves by intercepts[k] where theta[columns[k]] moves by 1
   std::vector<std::size_t> remaining;  // the columns of the others, ascending
   std::vector<RowId> rows;             // of all lines, ascending
+  Eigen::MatrixXd shear;               // a row per line
+  Eigen::MatrixXd information;  // of the others by the Laplace fit, whatever the lines' coefficients are
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
-  // The others, of theta; and theta with these others and its own coefficients of the lines.
+  // The others, of theta; and theta moved to these others.
   [[nodiscard]] Eigen::VectorXd others(const Eigen::VectorXd& theta) const;
-  void place(const double* others, Eigen::Ref<Eigen::VectorXd> theta) const noexcept;
+  void place(const double* others, Eigen::Ref<Eigen::VectorXd> theta) const;
 };
-[[nodiscard]] Apart keep_apart(std::span<const AwkwardLine> lines, std::size_t dim);
+// `information`: of all parameters, at the mode.
+[[nodiscard]] Apart keep_apart(std::span<const AwkwardLine> lines, const Eigen::MatrixXd& information);
 
 }  // namespace mlo

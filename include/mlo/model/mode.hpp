@@ -52,6 +52,8 @@ struct ModeProblem {
   std::function<bool(Params direction)> recedes;        // empty: cannot
   // Why there can be no mode, seen from theta and the objective there; or "".
   std::function<std::string(Params, const Derivatives&)> degenerate;
+  // Whether columns are levels of factors: in a subsample, rare ones have few rows or none.
+  bool levels = false;
   // The first of the parameters are coefficients, which must be of full rank; the others are logarithms.
   std::size_t columns = 0;
   std::vector<std::string> names;
@@ -121,6 +123,7 @@ template <TwiceDifferentiable M>
       return model.degenerate(theta, at, of == ModeOf::posterior);
     };
   if constexpr (requires { model.names(); }) problem.names = model.names();
+  if constexpr (requires { model.has_levels(); }) problem.levels = model.has_levels();
   return problem;
 }
 

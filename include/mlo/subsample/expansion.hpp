@@ -78,8 +78,8 @@ struct Expansion {
   [[nodiscard]] double expected_rows() const noexcept {
     return total_bound * expected_pair_bound(order, rows.dim());
   }
-  // theta at v, where the coefficients that are apart are already in place.
-  void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const noexcept;
+  // theta moved to v; the coefficients that are apart move along, as Apart says.
+  void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const;
   // v of theta.
   [[nodiscard]] Eigen::VectorXd white(const Eigen::VectorXd& theta) const;
 };
