@@ -106,18 +106,18 @@ void check_inner(std::string_view function, const Knots& knots, std::size_t degr
 // Where many values are equal, quantiles may be equal too. Splines with such knots would have columns of
 // zeros, or jumps that nobody asked for.
 void check_quantiles(std::string_view function, const Knots& knots, std::size_t degree) {
-  const auto refuse = [&](double knot, const std::string& why) {
+  const auto refuse = [&](const std::string& why) {
     throw UsageError(fmt::format(
-        "{}(): the {} inner knots that df asks for are quantiles of the values, and {}; give fewer df, or choose the knots "
-        "with knots = c(...)",
-        function, knots.inner.size(), fmt::format(fmt::runtime(why), knot)));
+        "{}(): the {} inner knots that df asks for are quantiles of the values, and {}; give fewer df, or choose "
+        "the knots with knots = c(...)",
+        function, knots.inner.size(), why));
   };
   for (std::size_t k = 0; k < knots.inner.size(); ++k) {
     const double knot = knots.inner[k];
-    if (knot == knots.low) refuse(knot, "many values are {}, the lower boundary knot");
-    if (knot == knots.high) refuse(knot, "many values are {}, the upper boundary knot");
+    if (knot == knots.low) refuse(fmt::format("many values are {}, the lower boundary knot", knot));
+    if (knot == knots.high) refuse(fmt::format("many values are {}, the upper boundary knot", knot));
     if (k >= degree && knots.inner[k - degree] == knot) {
-      refuse(knot, fmt::format("more than {} of them are {{}}", degree));
+      refuse(fmt::format("more than {} of them are {}", degree, knot));
     }
   }
 }

@@ -53,7 +53,7 @@ RDesign read_design(const std::string& file) {
 }
 
 Design our_design(const RDesign& r) {
-  const auto reader = open_reader(testing::r_path(r.table));
+  const auto reader = open_reader({testing::r_path(r.table)}, {});
   const Formula formula = parse_formula(r.formula, reader->header());
   return build_design(formula, reader->read(formula.columns()), {});
 }
@@ -102,15 +102,17 @@ TEST_P(ModelMatrix, IsRs) {
     design.user_row(i, row);
     for (std::size_t j = 0; j < columns.size(); ++j)
       ASSERT_NEAR(row[j], r.rows[i][columns[j]], 1e-12 * size[j]) << design.names[j] << ", row " << i;
-    if (r.response[i].size() ==
-        2) {  // successes and failures: a share that counts as often as there were trials
+    if (r.response[i].size() == 2) {
+      // Successes and failures: a share, which counts as often as there were trials.
       const double trials = r.response[i][0] + r.response[i][1];
       EXPECT_EQ(design.weight(i), trials);
       EXPECT_NEAR(design.y(i), r.response[i][0] / trials, 1e-15);
     } else {
       EXPECT_NEAR(design.y(i), r.response[i][0], 1e-14 * std::fabs(r.response[i][0]));
     }
-    if (design.has_offset) EXPECT_NEAR(design.offset(i), r.offset[i], 1e-14 * (1 + std::fabs(r.offset[i])));
+    if (design.has_offset) {
+      EXPECT_NEAR(design.offset(i), r.offset[i], 1e-14 * (1 + std::fabs(r.offset[i])));
+    }
   }
 }
 

@@ -101,7 +101,11 @@ formulas <- rbind(
   c("a", 'y ~ 0 + x + z'),
   c("a", 'y ~ x * z - x'),
   c("a", 'y ~ log(z) + exp(-z) + sqrt(z) + abs(x - 5) + I(x^2) + I(x/z)'),
-  c("a", 'y ~ log1p(z) + log2(z) + log10(z) + floor(x) + x:z'),
+  c("a", 'y ~ log1p(z) + log2(z) + log10(x + 1) + log(u, 3) + floor(x) + x:z'),
+  c("a", 'y ~ (x + z)^2 + I((x + z)^3)'),
+  c("a", 'y ~ ceiling(x) + trunc(z) + round(u) + round(z, 1) + sign(`my col`) + sin(x) + cos(x) + expm1(-z)'),
+  c("a", 'y ~ I(100000 * x) + I(.0001 * z^2) + I(-x^2) + I((x + 1) * (z - 2)) + I(123456 * z^3) + I(x - (z - u))'),
+  c("a", 'y ~ I(n %% 4) + I(-n %% 4) + I(u %/% 7) + I(x^-1)'),
   c("a", 'y ~ pmin(x, 5) + pmax(x, z) + ifelse(x > 5, x - 5, 0)'),
   c("a", 'y ~ is.na(x) + ifelse(is.na(x), 0, x) + z'),
   c("a", 'y ~ `my col` + I(`my col`^2) + `my col`:g'),
@@ -109,10 +113,13 @@ formulas <- rbind(
   c("a", 'y ~ (x > 3) + z'),
   c("a", 'y ~ 0 + (x > 3) + z'),
   c("a", 'y ~ (sex == "F") * z'),
-  c("a", 'y ~ I(g %in% c("a", "c")) + I(n %in% c(1, 4)) + (g != "b")'),
+  c("a", 'y ~ I(g %in% c("a", "c")) + I(n %in% c(1, 4))'),
+  c("a", 'y ~ I(x %in% c(3, 5)) * (h != "mid")'),
+  c("a", 'y ~ (is.na(x) | x > 3) + !(z > 1 & x < 5)'),
+  c("a", 'y ~ (x > 3) + g - 1'),
   c("a", 'y ~ (x > 3 & z < 1) + (x >= 5 | z == 0.5) + (x > 3):z'),
-  c("c", 'r ~ (v >= w) + flag + flag:v'),
-  c("c", 'r ~ 0 + flag + (v < 0):flag'),
+  c("c", 'r ~ (v >= w) + (flag == TRUE) + (flag == TRUE):v'),
+  c("c", 'r ~ 0 + (flag == 1) + (v < 0):(flag == 1)'),
   # factors
   c("a", 'y ~ g'),
   c("a", 'y ~ k + sex'),
@@ -125,6 +132,11 @@ formulas <- rbind(
   c("a", 'y ~ relevel(factor(h), ref = "low") + relevel(g, ref = "b")'),
   c("a", 'y ~ C(factor(n), contr.sum) + z'),
   c("a", 'y ~ C(g, contr.sum) * h'),
+  c("a", 'y ~ C(g, contr.helmert) + C(h, treatment) + C(factor(n), contr.sum):z'),
+  c("a", 'y ~ 0 + C(g, contr.sum) + C(h, contr.sum)'),
+  c("a", 'y ~ factor(0.1 * n) + factor(100000 * (n > 3)) + factor(h, labels = c("x", "y", "z"))'),
+  c("a", 'y ~ factor(-n) + factor(round(z))'),
+  c("a", 'y ~ relevel(factor(n), ref = "3") + relevel(cut(x, c(0, 3, 6, 10)), ref = "(3,6]")'),
   c("a", 'y ~ as.factor(n) + as.numeric(x)'),
   c("a", 'y ~ factor(x > 5) + factor(sex == "M"):z'),
   # interactions of factors
@@ -153,6 +165,10 @@ formulas <- rbind(
   c("a", 'y ~ sex * h * z'),
   c("a", 'y ~ z * sex + sex:h:z'),
   c("a", 'y ~ C(h, contr.sum):z + C(h, contr.sum)'),
+  c("a", 'y ~ 0 + z + g:h + h'),
+  c("a", 'y ~ 0 + g:z + h'),
+  c("a", 'y ~ 0 + sex:h:z + x'),
+  c("a", 'y ~ factor(h, levels = c("low", "mid", "high")) * x:z'),
   # nested
   c("c", 'r ~ site/plot'),
   c("c", 'r ~ site/factor(plot)'),
@@ -174,6 +190,8 @@ formulas <- rbind(
   c("a", 'y ~ ns(log(z), df = 3) * sex'),
   c("a", 'y ~ sex:ns(x, 2) - 1'),
   c("b", 'claims ~ ns(driver_age, df = 3) + bs(density, df = 4) + offset(log(exposure))'),
+  c("a", 'y ~ poly(u, 2):bs(z, df = 3) + ns(x, 2)'),
+  c("a", 'y ~ ns(u, 2):z:sex + ns(u, 2):sex'),
   c("a", 'y ~ cut(x, c(0, 2.5, 5, 10))'),
   c("a", 'y ~ cut(x, 3) + z'),
   c("a", 'y ~ cut(u, breaks = c(0, 40, 50, 60, 100), labels = c("A", "B", "C", "D")) * z'),
@@ -241,7 +259,7 @@ basis <- function() {
     out <<- c(out, line, paste(c(as.character(call[[1]]), sprintf("%s=%s", names(arguments), plain)), collapse = " "),
               tabs(number(x)), tabs(number(at)), ncol(m), apply(matrix(number(m), nrow = nrow(m)), 2, paste, collapse = "\t"), "")
   }
-  for (x in list(skewed, even, tied)) {
+  for (x in list(skewed, tied)) {
     at <- c(new, x[c(1, 5, 17)])
     for (line in c("bs(x, df = 5)", "bs(x, df = 3)", "bs(x, knots = c(2, 5))", "bs(x, knots = c(2, 2, 3), degree = 2)",
                    "bs(x, df = 6, degree = 1)", "bs(x, df = 7, intercept = TRUE)", "bs(x, knots = 4, degree = 5, intercept = TRUE)",
