@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "data/r_files.hpp"
+#include "support/r_files.hpp"
 #include "mlo/base/errors.hpp"
 
 namespace mlo::basis {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/r_files.hpp"
+#include "support/r_files.hpp"
 #include "mlo/data/design.hpp"
 #include "mlo/data/formula.hpp"
 #include "mlo/data/reader.hpp"

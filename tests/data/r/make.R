@@ -317,7 +317,7 @@ fit <- function(name, table, formula, family, extra = "") {
 }
 
 fits <- function() {
-  fit("poisson_offset", "b.csv", "claims ~ power + car_age + gas + log(density) + offset(log(exposure))", "poisson()")
+  fit("poisson_offset", "b.csv", "claims ~ brand + car_age + gas + log(density) + offset(log(exposure))", "poisson()")
   fit("poisson_interaction", "b.csv", "claims ~ gas * car_age + region", "poisson()")
   fit("poisson_weights", "b.csv", "claims ~ gas + ns(driver_age, df = 3)", "poisson()", ", weights = policies")
   fit("binomial_cbind", "c.csv", "cbind(won, trials - won) ~ p + v + site:w", "binomial()")
@@ -327,7 +327,7 @@ fits <- function() {
   fit("gaussian", "c.csv", "r ~ p * v + factor(plot)", "gaussian()")
   fit("gaussian_weights", "c.csv", "r ~ q + bs(v, df = 4)", "gaussian()", ", weights = weight")
   fit("gaussian_sum", "a.csv", "y ~ C(g, contr.sum) + z:h", "gaussian()")
-  fit("probit", "c.csv", "cbind(won, trials - won) ~ site + w", "binomial(\"probit\")")
+  fit("probit", "c.csv", "(won > 2) ~ site + w", "binomial(\"probit\")")
 }
 
 big <- commandArgs(TRUE)
