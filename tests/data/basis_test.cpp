@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "support/r_files.hpp"
 #include "mlo/base/errors.hpp"
+#include "support/r_files.hpp"
 
 namespace mlo::basis {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "support/r_files.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/data/table.hpp"
+#include "support/r_files.hpp"
 
 namespace mlo::breaks {
 namespace {
