@@ -73,10 +73,9 @@ struct SplineOptions {
 // Width: inner knots + degree + intercept.
 // Throws UsageError: no values, a value that is not finite, all values equal and no boundary; degree not a
 // whole number from 1 to 20; df not a whole number, less than degree + intercept, more than the number of
-// values, or not what the knots give; a knot that is not between the boundary knots, or that is given more
-// than `degree` times; a quantile that is not between them, because more values than lie between two
-// quantiles are equal to the smallest or the largest (R shifts such a knot, or goes on with a column of
-// zeros).
+// values, or not what the knots give; a knot that is not strictly between the boundary knots, or that is
+// there more than `degree` times, be it given or a quantile. (R 4.2 makes columns of zeros of such knots;
+// later versions move them a little.)
 [[nodiscard]] State learn_bs(std::span<const double> x, const SplineOptions& options);
 [[nodiscard]] std::size_t bs_width(const State& state);
 void apply_bs(const State& state, std::span<const double> x, std::span<double> out);

@@ -103,6 +103,25 @@ void check_inner(std::string_view function, const Knots& knots, std::size_t degr
   }
 }
 
+// Where many values are equal, quantiles may be equal too. Splines with such knots would have columns of
+// zeros, or jumps that nobody asked for.
+void check_quantiles(std::string_view function, const Knots& knots, std::size_t degree) {
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(fmt::format(
+        "{}(): the {} inner knots that df asks for are quantiles of the values, and {}; give fewer df, or choose "
+        "the knots with knots = c(...)",
+        function, knots.inner.size(), why));
+  };
+  for (std::size_t k = 0; k < knots.inner.size(); ++k) {
+    const double knot = knots.inner[k];
+    if (knot == knots.low) refuse(fmt::format("many values are {}, the lower boundary knot", knot));
+    if (knot == knots.high) refuse(fmt::format("many values are {}, the upper boundary knot", knot));
+    if (k >= degree && knots.inner[k - degree] == knot) {
+      refuse(fmt::format("more than {} of them are {}", degree, knot));
+    }
+  }
+}
+
 // `fixed`: the number of columns without inner knots.
 Knots learn_knots(std::string_view function, std::span<const double> x, const SplineOptions& options,
                   std::size_t degree, std::size_t fixed) {
@@ -163,6 +182,7 @@ Knots learn_knots(std::string_view function, std::span<const double> x, const Sp
       probabilities.push_back(static_cast<double>(k) / static_cast<double>(inner + 1));
     }
     if (inner > 0) knots.inner = quantiles(inside, probabilities);
+    check_quantiles(function, knots, degree);
   }
   return knots;
 }

@@ -449,7 +449,18 @@ ValuesPtr Binder::factor(const Expression& e) {
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
       fail(*given, fmt::format("the level {} is there twice", csv::quoted(*twice)));
   }
-  std::vector<std::uint32_t> places = places_in(levels, values->levels);
+  std::uint32_t elsewhere = missing_level;  // the code of a value that is not among the levels
+  if (labels != nullptr && given == nullptr) {
+    // The labels belong to the levels of the fit, whichever of them new data have.
+    const std::string key = "levels of " + deparse(e);
+    if (const Learnt* const entry = known(key)) {
+      levels = entry->levels;
+      elsewhere = unknown_level;
+    } else {
+      learnt_.push_back({.expression = key, .numbers = {}, .levels = levels});
+    }
+  }
+  std::vector<std::uint32_t> places = places_in(levels, values->levels, elsewhere);
   if (labels != nullptr) {
     auto words = constant_words(*labels);
     if (!words || words->size() != levels.size())
@@ -499,6 +510,8 @@ ValuesPtr Binder::contrasts(const Expression& e) {
   }
   if (const Expression* const base = argument(e, "base")) {
     const auto place = constant_number(*base);
+    if (known(deparse(e)) != nullptr)
+      return values;  // new data may have fewer levels; those of the fit count
     if (values->contrast != Contrast::treatment || !place || *place != std::floor(*place) || *place < 1 ||
         *place > static_cast<double>(values->levels.size()))
       fail(*base, fmt::format("\"base\" is for contr.treatment: the number of a level, 1 to {}",

@@ -57,18 +57,21 @@ std::string point_text(double point, int digits) {
 }
 
 // With as few digits as make neighbouring points look different, but at least `digits`; if 12 are not enough,
-// the numbers 1, 2, ..., as in R.
+// Range_1, Range_2, ..., as in R.
 std::vector<std::string> interval_labels(const State& state, int digits) {
   const std::size_t count = state.points.size() - 1;
   std::vector<std::string> text(count + 1), labels(count);
+  // R pads the infinite points to one width: "(1, Inf]" where there is a -Inf too.
+  const bool padded = std::isinf(state.points[0]);
   bool differ = false;
   for (int d = digits; !differ && d <= std::max(digits, most_digits); ++d) {
     for (std::size_t k = 0; k <= count; ++k) text[k] = point_text(state.points[k], d);
+    if (padded && text[count] == "Inf") text[count] = " Inf";
     differ = std::adjacent_find(text.begin(), text.end()) == text.end();
   }
   for (std::size_t k = 0; k < count; ++k) {
     if (!differ) {
-      labels[k] = std::to_string(k + 1);
+      labels[k] = fmt::format("Range_{}", k + 1);
       continue;
     }
     const bool closed_left = !state.right || (state.include_lowest && k == 0);

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // R's spelling of an expression. Parentheses are nodes of the tree, so none have to be added.
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <charconv>
@@ -62,7 +63,9 @@ void append(std::string& out, const Expression& e) {
       return;
     case Kind::binary: {
       append(out, e.arguments[0]);
-      const bool tight = e.name == "^" || e.name == ":" || e.name == "/";
+      static constexpr std::array<std::string_view, 5> tight_operators{"^", ":", "/", "%%", "%/%"};
+      const bool tight =
+          std::find(tight_operators.begin(), tight_operators.end(), e.name) != tight_operators.end();
       if (!tight) out += ' ';
       out += e.name;
       if (!tight) out += ' ';

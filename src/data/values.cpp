@@ -29,6 +29,13 @@ double truth(double a, double b, bool value) {
   return std::isnan(a) || std::isnan(b) ? missing : static_cast<double>(value);
 }
 
+// As in R, one side may say all: FALSE & NA is FALSE, TRUE | NA is TRUE.
+double both(double a, double b) { return a == 0 || b == 0 ? 0 : truth(a, b, true); }
+double either(double a, double b) {
+  const auto is_true = [](double side) { return side != 0 && !std::isnan(side); };
+  return is_true(a) || is_true(b) ? 1 : truth(a, b, false);
+}
+
 // R's remainder has the sign of the divisor.
 double remainder(double a, double b) { return a - std::floor(a / b) * b; }
 
@@ -60,14 +67,8 @@ constexpr std::array<Operation, 15> operations = {{
      [](Left l, Right r) { pairwise(l, r, [](double a, double b) { return truth(a, b, a > b); }); }},
     {">=", true,
      [](Left l, Right r) { pairwise(l, r, [](double a, double b) { return truth(a, b, a >= b); }); }},
-    {"&", true,
-     [](Left l, Right r) {
-       pairwise(l, r, [](double a, double b) { return truth(a, b, a != 0 && b != 0); });
-     }},
-    {"|", true,
-     [](Left l, Right r) {
-       pairwise(l, r, [](double a, double b) { return truth(a, b, a != 0 || b != 0); });
-     }},
+    {"&", true, [](Left l, Right r) { pairwise(l, r, both); }},
+    {"|", true, [](Left l, Right r) { pairwise(l, r, either); }},
 }};
 
 }  // namespace

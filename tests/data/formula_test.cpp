@@ -376,9 +376,12 @@ TEST(Evaluate, AMissingOperandGivesMissingInComparisonsAndLogicals) {
   MapColumns columns;
   columns.map["a"] = {std::numeric_limits<double>::quiet_NaN()};
   columns.map["b"] = {0};
-  for (const char* text : {"a > b", "b == a", "a != a", "!a", "a & b", "b | a", "a + b", "log(a)", "-a"}) {
+  for (const char* text : {"a > b", "b == a", "a != a", "!a", "a & !b", "b | a", "a + b", "log(a)", "-a"}) {
     EXPECT_TRUE(std::isnan(value(text, columns, 1)[0])) << text;
   }
+  // As in R, where one side says all.
+  for (const char* text : {"a & b", "b & a"}) EXPECT_EQ(value(text, columns, 1)[0], 0) << text;
+  for (const char* text : {"a | !b", "!b | a"}) EXPECT_EQ(value(text, columns, 1)[0], 1) << text;
 }
 
 // ---- messages
