@@ -38,8 +38,8 @@ Pass::Pass(Chunks& chunks, const Layout& layout, std::string file, Start start)
   }
 }
 
-void Pass::run(std::size_t threads, const Reader::Progress& progress, std::size_t enough) {
-  enough_ = enough;
+void Pass::run(std::size_t threads, const Reader::Progress& progress, std::uint64_t until) {
+  until_ = until;
   caller_ = std::this_thread::get_id();
   ThreadPool pool(threads);
   pool.run(threads, [&](std::size_t) {
@@ -108,7 +108,7 @@ bool Pass::append_in_turn(const Chunk& chunk, const char* from, Rows& rows) {
       error_ = std::current_exception();
       stopped_ = true;
     }
-    if (rows_ >= enough_) stopped_ = true;
+    if (turn_ >= until_) stopped_ = true;
     go_on = !stopped_;
   }
   turn_changed_.notify_all();
@@ -168,6 +168,7 @@ void Pass::append_column(const Chunk& chunk, Rows& rows, std::size_t k) {
                                                           [](double value) { return value == value; });
     if (numbers) {
       column.read_as_numbers = rows_;
+      column.chunk = chunk.number;
       column.hash = hash_;
     }
     Numbers().swap(column.numbers);
