@@ -182,14 +182,16 @@ void Parser::read_again(Pass& pass, std::size_t threads) {
   Layout layout = layout_;
   layout.steps.clear();
   std::size_t rows = 0;
+  std::uint64_t until = 0;
   std::uint64_t hash = 0;
   for (std::size_t k = 0; k < pass.columns().size(); ++k) {
     const Pass::Building& column = pass.columns()[k];
     if (column.read_as_numbers == 0) continue;
     which.push_back(k);
     layout.steps.push_back({.index = layout_.steps[k].index, .type = ColumnType::text});
-    if (column.read_as_numbers >= rows) {
+    if (column.chunk >= until) {
       rows = column.read_as_numbers;
+      until = column.chunk;
       hash = column.hash;
     }
   }
@@ -208,7 +210,7 @@ void Parser::read_again(Pass& pass, std::size_t threads) {
   }
   Chunks chunks(file_, chunk_bytes_);
   Pass again(chunks, layout, file_->name(), read_header(chunks));
-  again.run(threads, {}, rows);
+  again.run(threads, {}, until);
   if (again.rows() != rows || again.hash() != hash)
     throw DataError(file_->name(), "the file has changed while it was being read");
   for (std::size_t j = 0; j < which.size(); ++j) {

@@ -2,6 +2,7 @@
 #include "data/csv_pass.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,25 @@
 #include "mlo/base/thread_pool.hpp"
 
 namespace mlo::csv {
+
+namespace {
+
+// Makes room for `rows` cells. The pages of a long column are written once and in order, and the system's
+// work of clearing them is a good part of reading; with huge pages it has far fewer of them to find and map.
+template <class T>
+void make_room_for(std::vector<T>& cells, std::size_t rows) {
+  cells.reserve(rows);
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t huge = std::uintptr_t{2} << 20U;
+  const auto begin = reinterpret_cast<std::uintptr_t>(cells.data());
+  const std::uintptr_t first = (begin + huge - 1) / huge * huge;
+  const std::uintptr_t last = (begin + rows * sizeof(T)) / huge * huge;
+  if (last > first)  // a request; it does not matter if it is refused
+    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace
 
 DataError too_many_words(const std::string& file, const std::string& column) {
   return {file,
@@ -38,8 +58,8 @@ Pass::Pass(Chunks& chunks, const Layout& layout, std::string file, Start start)
   }
 }
 
-void Pass::run(std::size_t threads, const Reader::Progress& progress, std::size_t enough) {
-  enough_ = enough;
+void Pass::run(std::size_t threads, const Reader::Progress& progress, std::uint64_t until) {
+  until_ = until;
   caller_ = std::this_thread::get_id();
   ThreadPool pool(threads);
   pool.run(threads, [&](std::size_t) {
@@ -108,7 +128,7 @@ bool Pass::append_in_turn(const Chunk& chunk, const char* from, Rows& rows) {
       error_ = std::current_exception();
       stopped_ = true;
     }
-    if (rows_ >= enough_) stopped_ = true;
+    if (turn_ >= until_) stopped_ = true;
     go_on = !stopped_;
   }
   turn_changed_.notify_all();
@@ -156,7 +176,7 @@ void Pass::append_column(const Chunk& chunk, Rows& rows, std::size_t k) {
   if (!rows.is_text(k)) {
     assert(!column.text);
     const std::span<const double> from = rows.numbers(k);
-    if (column.numbers.capacity() < size) column.numbers.reserve(expected_rows(size, chunk.share));
+    if (column.numbers.capacity() < size) make_room_for(column.numbers, expected_rows(size, chunk.share));
     column.numbers.insert(column.numbers.end(), from.begin(), from.end());
     if (const auto& bad = rows.not_finite(k); bad && !column.not_finite)
       column.not_finite = {line_ + bad->line, bad->rule};
@@ -168,12 +188,13 @@ void Pass::append_column(const Chunk& chunk, Rows& rows, std::size_t k) {
                                                           [](double value) { return value == value; });
     if (numbers) {
       column.read_as_numbers = rows_;
+      column.chunk = chunk.number;
       column.hash = hash_;
     }
     Numbers().swap(column.numbers);
     column.codes.assign(rows_, Text::missing);
   }
-  if (column.codes.capacity() < size) column.codes.reserve(expected_rows(size, chunk.share));
+  if (column.codes.capacity() < size) make_room_for(column.codes, expected_rows(size, chunk.share));
   if (!rows.append_codes(k, column.words, column.codes)) {
     throw too_many_words(file_, layout_.header[layout_.steps[k].index]);
   }
@@ -203,7 +224,8 @@ void Pass::fail(std::size_t line, const std::string& rule) const {
 std::size_t Pass::expected_rows(std::size_t rows, double share) const noexcept {
   const auto now = static_cast<double>(rows);
   const double expected = share > 0.0 ? 1.03 * now / share + 1024.0 : 2.0 * now;
-  return static_cast<std::size_t>(std::clamp(expected, 1.5 * now, 8.0 * now)) + 1;
+  const double cheap = 1e8 / static_cast<double>(std::max<std::size_t>(columns_.size(), 1));  // 800 MB in all
+  return static_cast<std::size_t>(std::clamp(expected, 1.5 * now, std::max(8.0 * now, cheap))) + 1;
 }
 
 }  // namespace mlo::csv

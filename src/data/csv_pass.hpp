@@ -42,7 +42,8 @@ class Pass {
     // The rows before the first chunk in which the column was known to be text: they were read as numbers,
     // and have to be read again if there are numbers among them. Their codes are `missing` until then.
     std::size_t read_as_numbers = 0;
-    std::uint64_t hash = 0;  // of the text up to there
+    std::uint64_t chunk = 0;  // that first chunk
+    std::uint64_t hash = 0;   // of the text before it
     struct NotFinite {
       std::size_t line = 0;
       std::string rule;
@@ -52,10 +53,10 @@ class Pass {
 
   Pass(Chunks& chunks, const Layout& layout, std::string file, Start start);
 
-  // Reads until the end, or until there are at least `enough` rows. Progress is reported on the caller's
+  // Reads until the end, or until the chunk with the number `until`. Progress is reported on the caller's
   // thread. Throws DataError, and what progress throws.
   void run(std::size_t threads, const Reader::Progress& progress,
-           std::size_t enough = std::numeric_limits<std::size_t>::max());
+           std::uint64_t until = std::numeric_limits<std::uint64_t>::max());
 
   [[nodiscard]] std::vector<Building>& columns() noexcept { return columns_; }  // by step
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
@@ -77,7 +78,7 @@ class Pass {
   Chunks& chunks_;
   const Layout& layout_;
   std::string file_;
-  std::size_t enough_ = 0;
+  std::uint64_t until_ = 0;
   std::thread::id caller_;
   std::vector<std::atomic<bool>> is_text_;  // by step
 

@@ -63,7 +63,7 @@ class Rows {
   [[nodiscard]] const std::optional<Problem>& problem() const noexcept { return problem_; }
 
   // By step:
-  [[nodiscard]] bool is_text(std::size_t k) const noexcept { return columns_[k].text; }
+  [[nodiscard]] bool is_text(std::size_t k) const noexcept { return text_[k] != 0; }
   [[nodiscard]] std::span<const double> numbers(std::size_t k) const noexcept {
     return {values_.data() + k * capacity_, rows_};
   }
@@ -84,7 +84,6 @@ class Rows {
   // The words of one column that this thread has met: far fewer than rows in most files, so the whole
   // column's codes are looked up once per word, not once per row.
   struct Column {
-    bool text = false;
     std::optional<Problem> not_finite{};
     Words words{};
     std::vector<std::uint32_t> hashes{};  // by word
@@ -103,6 +102,7 @@ class Rows {
   const Layout& layout_;
   std::span<std::atomic<bool>> is_text_;
   std::vector<Column> columns_;  // by step
+  std::vector<char> text_;       // by step: whether the column is read as text
   std::size_t capacity_ = 0;     // rows that fit
   std::vector<double> values_;   // by step and row
   std::vector<std::uint32_t> codes_;

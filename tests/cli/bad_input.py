@@ -138,12 +138,12 @@ class Reading(BadInputTest):
     def test_standard_input_is_read_and_named_in_messages(self):
         self.good("fit", "data.csv", "y ~ x1", "--out", "reference", *SHORT)
         for text in (self.table.encode(), gzip.compress(self.table.encode())):
-            result = self.mlo("fit", "-", "y ~ x1", "--out", "run", *SHORT, stdin=text)
+            result = self.mlo("fit", "-", "y ~ x1", "--out", "run", *SHORT, piped=text)
             self.assertEqual(result.code, 0, result.stderr)
             self.assertEqual(self.read("run", "draws-1.csv").splitlines()[-20:],
                              self.read("reference", "draws-1.csv").splitlines()[-20:])
             shutil.rmtree(self.path("run"))
-        result = self.mlo("fit", "-", "y ~ x1", "--quiet", stdin=b"y,x1\n1,2\n1\n")
+        result = self.mlo("fit", "-", "y ~ x1", "--quiet", piped=b"y,x1\n1,2\n1\n")
         self.assertEqual((result.code, result.stderr), (DATA, "mlo fit: standard input:3: 1 cell, but the header has 2\n"))
 
     def test_how_a_file_is_read_is_kept_with_the_run(self):

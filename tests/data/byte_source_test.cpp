@@ -99,7 +99,10 @@ TEST(ByteSource, UnpacksZstdWhateverTheBlockSize) {
   for (const std::size_t block : {1U, 13U, 4096U, 1U << 20}) {
     for (const std::size_t piece : {17U, 4096U, 100000U}) EXPECT_EQ(read_all(zstd(text), block, piece), text);
   }
-  const std::string skipped("\x50\x2A\x4D\x18\x03\x00\x00\x00abc", 11);  // a frame for other programs
+  const std::string skipped(
+      "\x50\x2A\x4D\x18\x03\x00\x00\x00"
+      "abc",
+      11);  // a frame for other programs
   EXPECT_EQ(read_all(zstd(text) + skipped + zstd("") + zstd(text), 4096, 1000), text + text);
   EXPECT_EQ(read_all(skipped + zstd(text), 4096, 1000), text);
 }
