@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <fstream>
@@ -64,7 +65,6 @@ class DuckdbReader : public Reader {
 
   void set_header(const Query& query) {
     for (const ResultColumn& column : query.columns()) header_.push_back(column.name);
-    check_types(options_, header_, source_.name);
   }
 
   // Runs the query, whose column positions[k] becomes column wanted[k]. rows: how many there will be, if that

@@ -104,7 +104,12 @@ Rows::Rows(const Query& query, const std::function<void()>& poll)
     const int state = library_.pending_execute_task(pending_.get());
     if (state == failed) throw error(library_.pending_error(pending_.get()));
     if (library_.pending_execution_is_finished(state)) break;
-    poll();
+    try {
+      poll();
+    } catch (...) {
+      library_.interrupt(query.session().connection());
+      throw;
+    }
     if (state == no_tasks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (library_.execute_pending(pending_.get(), &result_) != 0) {
@@ -115,6 +120,7 @@ Rows::Rows(const Query& query, const std::function<void()>& poll)
 }
 
 Rows::~Rows() {
+  if (!at_end_) library_.interrupt(query_.session().connection());
   chunk_ = Owned<Chunk>(library_.destroy_data_chunk);
   library_.destroy_result(&result_);
 }
@@ -123,7 +129,8 @@ Chunk Rows::next() {
   Owned<Chunk> next(library_.destroy_data_chunk);
   *next.address() = library_.fetch_chunk(result_);
   chunk_ = std::move(next);
-  if (chunk_.get() == nullptr)
+  at_end_ = chunk_.get() == nullptr;
+  if (at_end_)
     if (const char* const words = library_.result_error(&result_))
       throw query_.session().error(words, query_.text());
   return chunk_.get();

@@ -73,6 +73,7 @@ class Rows {
   Owned<Pending> pending_;
   Result result_{};
   Owned<Chunk> chunk_;
+  bool at_end_ = false;
 };
 
 }  // namespace mlo::duckdb

@@ -32,7 +32,6 @@ class NpyReader final : public Reader {
         source_{.name = file, .unit = Source::Unit::row},
         bytes_(open_bytes(file, npy_block)) {
     read_header();
-    check_types(options_, header_, file);
   }
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept override { return header_; }

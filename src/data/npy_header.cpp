@@ -146,8 +146,10 @@ class HeaderParser {
   }
 
   Field field(std::string name, const std::string& type) const {
-    const auto of_field = [&] { return name.empty() ? "" : fmt::format(" (field {})", csv::quoted(name)); };
     Field out{.name = std::move(name)};
+    const auto of_field = [&] {
+      return out.name.empty() ? "" : fmt::format(" (field {})", csv::quoted(out.name));
+    };
     const char order = type.empty() ? ' ' : type.front();
     out.kind = type.size() < 3 ? ' ' : type[1];
     const std::string_view size = type.size() < 3 ? std::string_view() : std::string_view(type).substr(2);

@@ -109,14 +109,18 @@ std::unique_ptr<Reader> open_sql(const std::vector<std::string>& paths, const Re
 }  // namespace
 
 std::unique_ptr<Reader> open_reader(const std::vector<std::string>& paths, const ReadOptions& options) {
-  if (options.sql) return open_sql(paths, options);
-  std::vector<std::string> files = expand_paths(paths);
-  const std::string name = files.front();
   std::unique_ptr<Reader> reader;
-  if (files.size() == 1)
-    reader = open_file(name, options);
-  else
-    reader = std::make_unique<ManyFiles>(std::move(files), options, open_file);
+  std::string name = "`sql`";
+  if (options.sql) {
+    reader = open_sql(paths, options);
+  } else {
+    std::vector<std::string> files = expand_paths(paths);
+    name = files.front();
+    if (files.size() == 1)
+      reader = open_file(name, options);
+    else
+      reader = std::make_unique<ManyFiles>(std::move(files), options, open_file);
+  }
   check_types(*reader, name, options);
   return reader;
 }

@@ -108,13 +108,6 @@ std::optional<ColumnType> asked_type(const ReadOptions& options, const std::stri
   return found == options.types.end() ? std::nullopt : std::optional(found->second);
 }
 
-void check_types(const ReadOptions& options, const std::vector<std::string>& header,
-                 const std::string& name) {
-  for (const auto& [column, type] : options.types)
-    if (std::find(header.begin(), header.end(), column) == header.end())
-      throw UsageError(fmt::format("`type`: {} has no column {}", name, csv::quoted(column)));
-}
-
 std::size_t position_in(const std::vector<std::string>& header, const std::string& wanted,
                         const std::string& source) {
   const auto found = std::find(header.begin(), header.end(), wanted);

@@ -99,9 +99,6 @@ class TypedColumn {
 // The type that the user has asked for; nothing if it is up to the file.
 [[nodiscard]] std::optional<ColumnType> asked_type(const ReadOptions& options, const std::string& column);
 
-// Throws UsageError: a type for a column that is not there.
-void check_types(const ReadOptions& options, const std::vector<std::string>& header, const std::string& name);
-
 // The position of a wanted column. Throws DataError if the header has it more than once.
 [[nodiscard]] std::size_t position_in(const std::vector<std::string>& header, const std::string& wanted,
                                       const std::string& source);

@@ -67,7 +67,7 @@ TEST(DuckdbReader, ReadsNumbersOfEveryType) {
       "18446744073709551615::ubigint u64, 0.1::float f32, 0.1::double f64, true b, "
       "12.345::decimal(5, 3) d16, (-1234567.891)::decimal(18, 3) d64, "
       "12345678901234567890123456.789::decimal(38, 3) d128 "
-      "union all select null, null, null, null, null, null, null, null, null, 'nan', null, null, null, null");
+      "union all select null, null, null, null, null, null, null, null, null, 'nan'::double, null, null, null, null");
   const std::unique_ptr<Reader> reader = open_reader({file});
   const Table table = all_columns(*reader);
   ASSERT_EQ(table.rows, 2U);
