@@ -137,10 +137,12 @@ FitOptions new_data(const PredictOptions& options, const KeptRun& run) {
   return data;
 }
 
-// "q2.5": the quantile's name, as in the summary.
-std::string quantile_name(double probability) { return fmt::format("q{:.6g}", 100 * probability); }
-
 }  // namespace
+
+std::pair<std::string, std::string> quantile_names(double interval) {
+  const auto name = [](double probability) { return fmt::format("q{:.6g}", 100 * probability); };
+  return {name(0.5 - 0.5 * interval), name(0.5 + 0.5 * interval)};
+}
 
 void check(const PredictOptions& options) {
   static_cast<void>(type_of(options.type));
@@ -175,8 +177,8 @@ PredictAccount predict(const PredictOptions& options, Table table,
 
 PredictAccount predict_csv(const PredictOptions& options, const std::function<void(std::string_view)>& write,
                            const PredictWatcher& watcher) {
-  std::string text = fmt::format("row,mean,sd,{},{}\n", quantile_name(0.5 - 0.5 * options.interval),
-                                 quantile_name(0.5 + 0.5 * options.interval));
+  const auto [low, high] = quantile_names(options.interval);
+  std::string text = fmt::format("row,mean,sd,{},{}\n", low, high);
   const PredictAccount account = predict(
       options,
       [&](const PredictedRows& rows) {

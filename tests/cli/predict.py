@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import random
 import statistics
 import unittest
 
@@ -123,7 +124,7 @@ class Predictions(PredictTest):
         lines = result.stdout.splitlines()
         self.assertEqual(lines[2:4], ["2,,,,", "3,,,,"])
         self.assertRegex(lines[4], r"^4(,[-\d.e]+){4}$")
-        self.assertEqual(result.stderr, "mlo predict: 2 of 4 rows have a missing cell: their predictions are empty\n")
+        self.assertEqual(result.stderr, "mlo predict: 2 of 4 rows have a missing cell or a new level: their predictions are empty\n")
         self.assertEqual(self.good("predict", "run", "new.csv", "--quiet").stderr, "")
 
     def test_out_is_what_would_be_printed(self):
@@ -135,6 +136,69 @@ class Predictions(PredictTest):
         self.assertEqual(result.stdout, "")
         self.assertEqual(self.read("predictions.csv").decode(), printed)
         self.assertNotIn("predictions.csv.part", self.files())
+
+    def make_factors(self):
+        """Text with three levels, whole numbers with four, a number; counts."""
+        source = random.Random(3)
+        lines = ["y,town,month,x"]
+        for _ in range(600):
+            town, month, x = source.choice(["Bern", "Oslo", "Rome"]), source.choice([1, 2, 3, 12]), source.gauss(0, 1)
+            rate = math.exp({"Bern": 0.2, "Oslo": 0.8, "Rome": -0.3}[town] + 0.05 * month + 0.3 * x)
+            y, product, floor = 0, source.random(), math.exp(-rate)
+            while product > floor:
+                y, product = y + 1, product * source.random()
+            lines.append(f"{y},{town},{month},{x:.5f}")
+        return self.write("towns.csv", "\n".join(lines) + "\n")
+
+    def test_factors_and_what_functions_learnt_mean_what_they_meant_in_the_fit(self):
+        self.make_factors()
+        with open(self.path("towns.csv"), encoding="utf-8") as file:
+            x = [float(row["x"]) for row in csv.DictReader(file)]
+        centre, unit = statistics.fmean(x), statistics.stdev(x)
+        self.good("fit", "towns.csv", "y ~ town + town:I(x^2) + factor(month) + poly(x, 1) + scale(x):month", "--family",
+                  "poisson", *SHORT, "--prior", "normal(0, 1)", "--out", "run")
+        names = list(self.run_json("run")["terms"].values())
+        self.assertEqual(names, ["(Intercept)", "townOslo", "townRome", "factor(month)2", "factor(month)3",
+                                 "factor(month)12", "poly(x, 1)", "townBern:I(x^2)", "townOslo:I(x^2)",
+                                 "townRome:I(x^2)", "scale(x):month"])
+        # Other rows, in another order, with fewer values of the month.
+        self.write("new.csv", "month,x,town\n12,0.25,Rome\n2,-1,Oslo\n1,2,Bern\n")
+        rows = self.predictions("run", "new.csv", "--type", "link")
+        squares = math.sqrt(sum((value - centre) ** 2 for value in x))
+        for at, (month, value, town) in enumerate(((12, 0.25, "Rome"), (2, -1, "Oslo"), (1, 2, "Bern"))):
+            # poly() of degree 1 is centred and of length 1.
+            columns = {"(Intercept)": 1, "town" + town: 1, f"factor(month){month}": 1, f"town{town}:I(x^2)": value ** 2,
+                       "poly(x, 1)": (value - centre) / squares, "scale(x):month": (value - centre) / unit * month}
+            eta = [sum(beta * columns.get(name, 0) for name, beta in zip(names, draw)) for draw in self.all_draws("run")]
+            size = max(abs(v) for v in eta)
+            self.assertAlmostEqual(float(rows[at]["mean"]), statistics.fmean(eta), delta=1e-10 * size)
+            self.assertAlmostEqual(float(rows[at]["q95"]), quantile(eta, 0.95), delta=1e-10 * size)
+
+    def test_the_rows_of_the_fit_are_predicted_whatever_scale_it_had(self):
+        self.make_factors()
+        plain = ("towns.csv", "y ~ town + x", "--family", "poisson", "--method", "full", "--prior", "flat",
+                 "--prior-intercept", "flat", *SHORT)
+        means = []
+        for scale in ("none", "sd", "standard"):
+            self.good("fit", *plain, "--scale", scale, "--out", scale)
+            means.append([float(row["mean"]) for row in self.predictions(scale, "towns.csv", "--type", "link")])
+        # The posterior does not depend on the scale: three Monte Carlo runs of the same.
+        for scaled in means[1:]:
+            for a, b in zip(means[0], scaled):
+                self.assertAlmostEqual(a, b, delta=0.1)
+
+    def test_a_new_level_is_an_error_or_leaves_its_row_empty(self):
+        self.make_factors()
+        self.good("fit", "towns.csv", "y ~ town + x", "--family", "poisson", *SHORT, "--out", "run")
+        self.write("new.csv", "town,x\nOslo,1\nParis,2\n,3\nRome,4\n")
+        result = self.mlo("predict", "run", "new.csv")
+        self.assertEqual((result.code, result.stdout), (3, ""))
+        self.assertEqual(result.stderr, 'mlo predict: new.csv:3: town has a level that the data of the fit did not have '
+                                        '(town = "Paris"); its levels are Bern, Oslo, Rome. --new-levels missing leaves '
+                                        "such rows without a prediction\n")
+        result = self.good("predict", "run", "new.csv", "--new-levels", "missing")
+        self.assertEqual([line.count(",,,,") for line in result.stdout.splitlines()], [0, 0, 1, 1, 0])
+        self.assertIn("mlo predict: 2 of 4 rows have a missing cell or a new level", result.stderr)
 
     def test_an_interrupted_run_predicts_from_the_draws_it_has(self):
         # Chains of different lengths: as many draws of each as the shortest has.

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mlo/data/table.hpp"
@@ -57,6 +58,9 @@ PredictAccount predict(const PredictOptions& options, const std::function<void(c
 PredictAccount predict(const PredictOptions& options, Table table,
                        const std::function<void(const PredictedRows&)>& take,
                        const PredictWatcher& watcher = {});
+
+// "q5" and "q95" for an interval of 0.9: the quantiles' names, as in the summary.
+[[nodiscard]] std::pair<std::string, std::string> quantile_names(double interval);
 
 // The same as CSV, with a header line: row, mean, sd and the two quantiles. The fields of a row without a
 // prediction are empty, but for its number.
