@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/checks.hpp"
@@ -14,6 +15,7 @@
 #include "cli/progress.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/data/parquet_writer.hpp"
+#include "mlo/method/option_table.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -97,6 +99,17 @@ void add_predict(CLI::App& app) {
   c->add_option("--new-levels", o.new_levels,
                 "Levels of a factor that the data of the fit did not have: error, or missing (empty fields)")
       ->capture_default_str();
+  // The words of the options of fit.
+  const auto file_option = [&](const char* name, std::optional<std::string>& value) {
+    c->add_option_function<std::string>(
+         fmt::format("--{}", name), [&value](const std::string& text) { value = text; },
+         on_command_line(find_option(name)->help) + ". Default here: as in the run")
+        ->type_name("TEXT");
+  };
+  file_option("delimiter", o.delimiter);
+  file_option("decimal", o.decimal);
+  file_option("comment", o.comment);
+  file_option("na", o.na);
   CLI::Option* seed = c->add_option("--seed", command->seed, "Seed of --type draw. Default: the run's")
                           ->check(whole_number());
   c->add_option("--threads", o.threads, "Number of threads; 0 = all that the machine has")

@@ -1000,10 +1000,11 @@ class Predictions(CommandTest):
 
     def test_a_cell_that_is_not_a_number_is_named_by_line_column_and_value(self):
         self.write("new.csv", "x3,x2\n1,2\n2,1.5x\n")
-        self.refused(DATA, 'new.csv:3: column "x2": not a number ("1.5x")', "run", "new.csv")
+        self.refused(DATA, 'new.csv:3: column "x2": "1.5x" is not a number; 1 of 2 cells is not: correct it, or list the '
+                           "spelling with --na if it means missing", "run", "new.csv")
 
     def test_missing_error_names_the_first_missing_cell(self):
-        self.write("new.csv", "x3,x2\n1,2\n2,NA\n,1\n")
+        self.write("new.csv", "x3,x2\n1,2\n2,NA\n4,1\n")
         self.refused(DATA, 'new.csv:3: column "x2": the cell is empty or NA (--missing error)',
                      "run", "new.csv", "--missing", "error")
 

@@ -27,7 +27,9 @@ struct PredictOptions {
   // Levels that the fit has no coefficient for: "error", or "missing", as if the cell were.
   std::string new_levels = "error";
   std::optional<std::uint64_t> seed{};  // of `type draw`; empty: the run's
-  std::int64_t threads = 0;             // 0: as many as the machine has
+  // How the file is read, if not as that of the run was.
+  std::optional<std::string> delimiter{}, decimal{}, comment{}, na{};
+  std::int64_t threads = 0;  // 0: as many as the machine has
 };
 
 // Both may be empty.
