@@ -132,10 +132,10 @@ QuantileFinder::QuantileFinder(std::size_t size, std::vector<double> probabiliti
     // The end points are the smallest and the largest value: as far out as such values usually are.
     const double inner = std::clamp(p, 0.5 / n, 1 - 0.5 / n);
     target.normal_quantile = -std::numbers::sqrt2 * boost::math::erfc_inv(2 * inner);
-    // Four standard errors of a quantile of n independent normal values.
+    // Three standard errors of a quantile of n independent normal values: one in 400 is missed.
     const double density =
         std::exp(-0.5 * target.normal_quantile * target.normal_quantile) / std::sqrt(2 * std::numbers::pi);
-    target.half_width = 4 * std::sqrt(inner * (1 - inner) / n) / density;
+    target.half_width = 3 * std::sqrt(inner * (1 - inner) / n) / density;
     targets_.push_back(target);
   }
   candidates_.resize(size);

@@ -198,6 +198,9 @@ class Predictions(PredictTest):
                                         "such rows without a prediction\n")
         result = self.good("predict", "run", "new.csv", "--new-levels", "missing")
         self.assertEqual([line.count(",,,,") for line in result.stdout.splitlines()], [0, 0, 1, 1, 0])
+        # In a row with a missing cell a new level is no mistake: the row has no prediction anyway.
+        self.write("both.csv", "town,x\nOslo,1\nParis,NA\n")
+        self.assertEqual(self.good("predict", "run", "both.csv").stdout.splitlines()[2], "2,,,,")
         self.assertIn("mlo predict: 2 of 4 rows have a missing cell or a new level", result.stderr)
 
     def test_an_interrupted_run_predicts_from_the_draws_it_has(self):
@@ -296,7 +299,7 @@ class Describe(PredictTest):
         self.assertEqual(c["levels"], {"1": 3, "2": 1})
         text = self.good("describe", "data.csv", "-q").stdout
         self.assertTrue(text.startswith("data.csv: 4 rows, 3 columns\n"), text)
-        self.assertIn("  c: 1 3, 2 1\n", text)
+        self.assertIn("  c: 1 (3), 2 (1)\n", text)
 
     def test_a_formula_shows_its_design_and_a_dry_run_is_the_same(self):
         self.write("data.csv", "y,x,z\n" + "".join(f"{k % 2},{k},{k * k % 7}\n" for k in range(50)) + "1,NA,3\n")
