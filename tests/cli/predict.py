@@ -6,9 +6,12 @@ import json
 import math
 import os
 import random
+import re
+import shlex
 import statistics
 import unittest
 
+import duckdb_library
 from support import CommandTest, uniform
 
 SHORT = ("--chains", "2", "--warmup", "100", "--draws", "120", "--seed", "5")
@@ -136,6 +139,35 @@ class Predictions(PredictTest):
         self.assertEqual(result.stdout, "")
         self.assertEqual(self.read("predictions.csv").decode(), printed)
         self.assertNotIn("predictions.csv.part", self.files())
+
+    def test_parquet_has_what_csv_has(self):
+        if duckdb_library.find() is None:
+            words = "DuckDB's library is not there; ./setup --duckdb gets it"
+            if os.environ.get("MLO_REQUIRE_DUCKDB") == "1":
+                self.fail(words)
+            self.skipTest(words)
+        self.make_data()
+        self.good("fit", "data.csv", "y ~ x1 + x2", *SHORT, "--out", "run")
+        self.write("it's new.csv", "x1,x2\n1,2\n,2\n3,4\n0.1,0.2\n")
+        csv_text = self.good("predict", "run", "it's new.csv", "--interval", "0.95", "-q").stdout
+        self.good("predict", "run", "it's new.csv", "--interval", "0.95", "--out", "it's.parquet", "-q")
+        self.assertEqual(self.files(), ["data.csv", "it's new.csv", "it's.parquet", "run"])
+        self.write("printed.csv", csv_text)
+        for name in ("row", "mean", "sd", "q2.5", "q97.5"):
+            described = [json.loads(self.good("describe", file, "--json", "-q").stdout)["columns"][name]
+                         for file in ("printed.csv", "it's.parquet")]
+            self.assertEqual(*described, name)  # three values each, to the last bit
+
+    def test_parquet_without_duckdb_is_refused_before_anything_is_written(self):
+        self.make_data()
+        self.good("fit", "data.csv", "y ~ x1 + x2", *SHORT, "--out", "run")
+        os.environ["MLO_DUCKDB"] = "/nowhere/libduckdb.so"
+        self.addCleanup(os.environ.pop, "MLO_DUCKDB")
+        result = self.mlo("predict", "run", "data.csv", "--out", "p.parquet")
+        self.assertEqual((result.code, result.stdout), (3, ""))
+        self.assertRegex(result.stderr, "^mlo predict: Parquet files are written by DuckDB, but the library that "
+                                        "MLO_DUCKDB names cannot be loaded: ")
+        self.assertEqual(self.files(), ["data.csv", "run"])
 
     def make_factors(self):
         """Text with three levels, whole numbers with four, a number; counts."""
@@ -312,6 +344,19 @@ class Describe(PredictTest):
         dry = self.good("fit", *args, "--dry-run", "--out", "run")
         self.assertEqual(json.loads(dry.stdout), described)
         self.assertNotIn("run", self.files())
+
+
+class Documentation(PredictTest):
+    def test_the_commands_of_the_docs_work(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "predict.md")
+        with open(path, encoding="utf-8") as file:
+            commands = re.findall(r"^(mlo .*)$", file.read(), re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 5)
+        self.make_data(rows=500)
+        self.write("new.csv", "x1,x2\n1,2\n,2\n")
+        for command in commands:
+            self.good(*shlex.split(command)[1:])
+        self.assertEqual(self.read("predictions.csv").decode().splitlines()[2], "2,,,,")
 
 
 if __name__ == "__main__":
