@@ -44,7 +44,13 @@ void add_describe(CLI::App& app) {
       "  mlo describe data.csv\n"
       "  mlo describe data.csv \"y ~ x1 + x2\" --family poisson");
   c->callback([command] {
-    if (command->options.data.empty()) throw UsageError("DATA is required, e.g. mlo describe data.csv");
+    FitOptions& o = command->options;
+    // The last argument is a formula or, without one, a file.
+    if (!o.formula.empty() && o.formula.find('~') == std::string::npos) {
+      o.data.push_back(o.formula);
+      o.formula.clear();
+    }
+    if (o.data.empty() && !o.sql) throw UsageError("DATA is required, e.g. mlo describe data.csv");
     show_description(command->options, command->json, command->quiet);
   });
 }

@@ -4,14 +4,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/out_file.hpp"
 #include "cli/progress.hpp"
 #include "mlo/base/text.hpp"
+#include "mlo/data/parquet_writer.hpp"
+#include "mlo/method/option_table.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -23,6 +27,38 @@ struct PredictCommand {
   bool quiet = false;
 };
 
+// Removes a file in the end, whatever happens.
+class Temporary {
+ public:
+  explicit Temporary(std::string file) : file_(std::move(file)) {}
+  ~Temporary() { std::remove(file_.c_str()); }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  [[nodiscard]] const std::string& file() const { return file_; }
+
+ private:
+  std::string file_;
+};
+
+PredictAccount predict_to(const std::string& name, const PredictOptions& options,
+                          const PredictWatcher& watcher) {
+  OutFile file(name);
+  const PredictAccount account = predict_csv(
+      options, [&](std::string_view text) { file.write(text); }, watcher);
+  file.finish();
+  return account;
+}
+
+PredictAccount predict_parquet(const std::string& name, const PredictOptions& options,
+                               const PredictWatcher& watcher) {
+  check_parquet_writer();
+  const Temporary csv(name + ".csv");
+  const PredictAccount account = predict_to(csv.file(), options, watcher);
+  const auto [low, high] = quantile_names(options.interval);
+  parquet_from_csv(csv.file(), {{"row", true}, {"mean"}, {"sd"}, {low}, {high}}, name);
+  return account;
+}
+
 void run(const PredictCommand& command) {
   check(command.options);
   catch_interrupts();
@@ -31,19 +67,11 @@ void run(const PredictCommand& command) {
     Progress progress(command.quiet || command.out.empty());  // not between the rows on a terminal
     const FitWatcher watcher = progress.watcher();
     const PredictWatcher predicting{.phase = watcher.phase, .interrupt = watcher.interrupt};
-    std::optional<OutFile> file;
-    if (!command.out.empty()) file.emplace(command.out);
-    account = predict_csv(
-        command.options,
-        [&](std::string_view text) {
-          if (file) {
-            file->write(text);
-          } else {
-            print(text);
-          }
-        },
-        predicting);
-    if (file) file->finish();
+    account = command.out.empty()
+                  ? predict_csv(
+                        command.options, [](std::string_view text) { print(text); }, predicting)
+              : command.out.ends_with(".parquet") ? predict_parquet(command.out, command.options, predicting)
+                                                  : predict_to(command.out, command.options, predicting);
   }
   if (command.quiet || account.missing == 0) return;
   fmt::print(stderr,
@@ -71,14 +99,26 @@ void add_predict(CLI::App& app) {
   c->add_option("--new-levels", o.new_levels,
                 "Levels of a factor that the data of the fit did not have: error, or missing (empty fields)")
       ->capture_default_str();
+  // The words of the options of fit.
+  const auto file_option = [&](const char* name, std::optional<std::string>& value) {
+    c->add_option_function<std::string>(
+         fmt::format("--{}", name), [&value](const std::string& text) { value = text; },
+         on_command_line(find_option(name)->help) + ". Default here: as in the run")
+        ->type_name("TEXT");
+  };
+  file_option("delimiter", o.delimiter);
+  file_option("decimal", o.decimal);
+  file_option("comment", o.comment);
+  file_option("na", o.na);
   CLI::Option* seed = c->add_option("--seed", command->seed, "Seed of --type draw. Default: the run's")
                           ->check(whole_number());
   c->add_option("--threads", o.threads, "Number of threads; 0 = all that the machine has")
       ->check(integer())
       ->capture_default_str();
-  c->add_option("-o,--out", command->out,
-                "File to write; an existing file is replaced when the new one is complete. Default: standard "
-                "output")
+  c->add_option(
+       "-o,--out", command->out,
+       "File to write, CSV, or Parquet if its name ends with .parquet; an existing file is replaced when the "
+       "new one is complete. Default: CSV to standard output")
       ->check(not_empty())
       ->type_name("FILE");
   c->add_flag("-q,--quiet", command->quiet, "No progress, no notes on stderr");

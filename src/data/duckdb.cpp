@@ -124,7 +124,7 @@ Table DuckdbReader::read_rows(const Query& query, std::span<const std::string> w
 class ParquetReader final : public DuckdbReader {
  public:
   ParquetReader(const std::string& file, const ReadOptions& options)
-      : DuckdbReader(file, file + ": Parquet files", "", options), file_(sql_file(file)) {
+      : DuckdbReader(file, file + ": Parquet files are read", "", options), file_(sql_file(file)) {
     set_header(Query(session_, fmt::format("select * from read_parquet({})", file_)));
   }
 
@@ -160,7 +160,7 @@ class ParquetReader final : public DuckdbReader {
 class JsonReader final : public DuckdbReader {
  public:
   JsonReader(const std::string& file, const ReadOptions& options)
-      : DuckdbReader(file, file + ": JSON files", "", options),
+      : DuckdbReader(file, file + ": JSON files are read", "", options),
         file_(sql_file(file)),
         all_(session_, fmt::format("select * from read_json({}, sample_size = -1)", file_)) {
     set_header(all_);
@@ -215,7 +215,7 @@ class JsonReader final : public DuckdbReader {
 class QueryReader final : public DuckdbReader {
  public:
   QueryReader(const std::string& database, const ReadOptions& options)
-      : DuckdbReader("`sql`", "`sql`: queries", database, options), query_(session_, *options.sql) {
+      : DuckdbReader("`sql`", "`sql`: queries are read", database, options), query_(session_, *options.sql) {
     set_header(query_);
   }
 
@@ -251,7 +251,7 @@ bool is_duckdb_database(const std::string& file) {
 }
 
 void refuse_database(const std::string& file) {
-  const Session session(duckdb::library(file + ": databases"), file, 1, file);
+  const Session session(duckdb::library(file + ": databases are read"), file, 1, file);
   const Query query(session, "select string_agg(table_name, ', ' order by table_name) from duckdb_tables()");
   const duckdb::Library& library = session.library();
   Rows rows(query, [] {});

@@ -50,7 +50,7 @@ Found find_library(const std::string& purpose) {
     void* const handle = open_library(named);
     if (handle == nullptr)
       throw DataError(
-          fmt::format("{} are read by DuckDB, but the library that MLO_DUCKDB names cannot be "
+          fmt::format("{} by DuckDB, but the library that MLO_DUCKDB names cannot be "
                       "loaded: {}",
                       purpose, reason()));
     return {handle, named};
@@ -62,12 +62,11 @@ Found find_library(const std::string& purpose) {
   if (!installed.empty() && std::filesystem::exists(installed, error)) {
     void* const handle = open_library(installed);
     if (handle == nullptr)
-      throw DataError(
-          fmt::format("{} are read by DuckDB, but its library cannot be loaded: {}", purpose, reason()));
+      throw DataError(fmt::format("{} by DuckDB, but its library cannot be loaded: {}", purpose, reason()));
     return {handle, installed};
   }
   throw DataError(
-      fmt::format("{} are read by DuckDB, whose library libduckdb.so is not on this machine. Get it with "
+      fmt::format("{} by DuckDB, whose library libduckdb.so is not on this machine. Get it with "
                   "./setup --duckdb in mlo's source folder (24 MB), or set MLO_DUCKDB to the path of one you "
                   "have",
                   purpose));
@@ -82,7 +81,7 @@ Library load(const std::string& purpose) {
     if (address == nullptr) {
       const std::string version = library.library_version == nullptr ? "" : library.library_version();
       throw DataError(fmt::format(
-          "{} are read by DuckDB, but {}{}{} has no function {}: it is not DuckDB, or older than {}. Get a newer "
+          "{} by DuckDB, but {}{}{} has no function {}: it is not DuckDB, or older than {}. Get a newer "
           "one with ./setup --duckdb, or set MLO_DUCKDB to the path of one you have",
           purpose, found.file, version.empty() ? "" : ", ", version, name, oldest));
     }

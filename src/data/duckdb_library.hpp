@@ -127,7 +127,8 @@ struct Library {
 inline constexpr int select_statement = 1;  // what prepared_statement_type says of a query
 
 // The library: from MLO_DUCKDB, from where the system looks for libraries, or from where ./setup --duckdb has
-// put it. Loaded at the first call and kept. `purpose` begins the message: "data.parquet: Parquet files".
+// put it. Loaded at the first call and kept. `purpose` begins the message: "data.parquet: Parquet files
+// are read".
 // Throws DataError: there is none, with how to get it; it cannot be loaded; it is too old.
 [[nodiscard]] const Library& library(const std::string& purpose);
 

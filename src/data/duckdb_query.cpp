@@ -73,12 +73,12 @@ DataError Session::error(const char* words, const std::string& query) const {
   return {name_, message};
 }
 
-Query::Query(const Session& session, std::string text)
+Query::Query(const Session& session, std::string text, Kind kind)
     : session_(session), text_(std::move(text)), statement_(session.library().destroy_prepare) {
   const Library& library = session_.library();
   if (library.prepare(session_.connection(), text_.c_str(), statement_.address()) != 0)
     throw session_.error(library.prepare_error(statement_.get()), text_);
-  if (library.prepared_statement_type(statement_.get()) != select_statement)
+  if (kind == Kind::select && library.prepared_statement_type(statement_.get()) != select_statement)
     throw session_.error("must be one query that gives rows: select ... from ...", text_);
   const std::uint64_t count = library.prepared_statement_column_count(statement_.get());
   columns_.reserve(count);

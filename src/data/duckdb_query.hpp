@@ -40,8 +40,10 @@ class Session {
 // A query that has been understood but not run.
 class Query {
  public:
-  // Throws DataError with DuckDB's words and the query.
-  Query(const Session& session, std::string text);
+  // A query that gives rows, or one that copies them to a file. Throws DataError with DuckDB's words and the
+  // query.
+  enum class Kind { select, copy };
+  Query(const Session& session, std::string text, Kind kind = Kind::select);
 
   [[nodiscard]] const Session& session() const noexcept { return session_; }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

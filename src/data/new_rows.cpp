@@ -167,11 +167,20 @@ struct NewRows::Impl {
                       inputs(e, first + i)));
     }
   }
-  void look_at(const Expression& e, const Values& values, std::span<const std::uint32_t> codes,
-               std::size_t first, std::span<char> complete) const {
+  void look_at(const Expression& e, std::span<const std::uint32_t> codes, std::size_t first,
+               std::span<char> complete) const {
     for (std::size_t i = 0; i < complete.size(); ++i) {
-      if (codes[i] < unknown_level || complete[i] == 0) continue;
-      if (codes[i] == unknown_level && options.new_levels == NewLevels::error) {
+      if (codes[i] != missing_level || complete[i] == 0) continue;
+      refuse_missing(e, first + i);
+      complete[i] = 0;
+    }
+  }
+  // Once it is known which rows have a missing cell: in these, a new level is no mistake.
+  void look_for_new_levels(const Expression& e, const Values& values, std::span<const std::uint32_t> codes,
+                           std::size_t first, std::span<char> complete) const {
+    for (std::size_t i = 0; i < complete.size(); ++i) {
+      if (codes[i] != unknown_level || complete[i] == 0) continue;
+      if (options.new_levels == NewLevels::error) {
         const std::size_t shown = std::min<std::size_t>(values.levels.size(), 8);
         throw DataError(
             table.source.place(first + i),
@@ -182,7 +191,6 @@ struct NewRows::Impl {
                                   values.levels.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                         shown < values.levels.size() ? ", ..." : ""));
       }
-      refuse_missing(e, first + i);
       complete[i] = 0;
     }
   }
@@ -220,11 +228,12 @@ void NewRows::fill(std::size_t first, const Block& out) const {
     m.look_at(m.formula.offsets[k], column, first, out.complete);
     for (std::size_t i = 0; i < count; ++i) out.offsets[i] += column[i];
   }
+  std::vector<std::uint32_t> response_codes;
   if (m.response && m.response->type == Values::Type::factor) {
-    std::vector<std::uint32_t> levels(count);
-    m.response->codes(first, levels);
-    m.look_at(m.formula.response, *m.response, levels, first, out.complete);
-    for (std::size_t i = 0; i < count; ++i) out.y[i] = static_cast<double>(levels[i]);
+    response_codes.resize(count);
+    m.response->codes(first, response_codes);
+    m.look_at(m.formula.response, response_codes, first, out.complete);
+    for (std::size_t i = 0; i < count; ++i) out.y[i] = static_cast<double>(response_codes[i]);
   } else if (m.response) {
     m.response->numbers(first, count, out.y);
     m.look_at(m.formula.response, out.y, first, out.complete);
@@ -236,7 +245,7 @@ void NewRows::fill(std::size_t first, const Block& out) const {
     if (variable.is_factor()) {
       codes[v].resize(count);
       variable.values->codes(first, codes[v]);
-      m.look_at(variable.expression, *variable.values, codes[v], first, out.complete);
+      m.look_at(variable.expression, codes[v], first, out.complete);
     } else {
       numbers[v].resize(count * variable.values->width);
       variable.values->numbers(first, count, numbers[v]);
@@ -244,6 +253,11 @@ void NewRows::fill(std::size_t first, const Block& out) const {
         m.look_at(variable.expression, std::span(numbers[v]).subspan(c * count, count), first, out.complete);
     }
   }
+  if (!response_codes.empty())
+    m.look_for_new_levels(m.formula.response, *m.response, response_codes, first, out.complete);
+  for (std::size_t v = 0; v < m.plan.variables.size(); ++v)
+    if (const Variable& variable = m.plan.variables[v]; variable.is_factor())
+      m.look_for_new_levels(variable.expression, *variable.values, codes[v], first, out.complete);
   std::fill(out.x.begin(), out.x.end(), 0.0);
   for (std::size_t i = 0; i < count; ++i) {
     double* const row = out.x.data() + i * p;

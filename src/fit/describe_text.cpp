@@ -24,13 +24,13 @@ std::string byte_words(std::uint64_t bytes) {
 
 std::string figure(double value) { return std::isnan(value) ? "" : fmt::format("{:.6g}", value); }
 
-// "red 120, green 80, ... (12 in all)"
+// "red (120), green (80), ...: 12 in all"
 std::string level_words(const ColumnDescription& c) {
   constexpr std::size_t most = 6;
   std::string out;
   for (std::size_t k = 0; k < std::min(most, c.levels.size()); ++k)
-    out += fmt::format("{}{} {}", k == 0 ? "" : ", ", c.levels[k].first, grouped(c.levels[k].second));
-  if (c.distinct.value_or(0) > most) out += fmt::format(", ... ({} in all)", grouped(*c.distinct));
+    out += fmt::format("{}{} ({})", k == 0 ? "" : ", ", c.levels[k].first, grouped(c.levels[k].second));
+  if (c.distinct.value_or(0) > most) out += fmt::format(", ...: {} in all", grouped(*c.distinct));
   return out;
 }
 
@@ -62,7 +62,10 @@ std::string as_table(const Description& d) {
     out += fmt::format("  {} with a missing cell will be dropped\n", counted_as(s.dropped, "row"));
   if (s.held_out > 0) out += fmt::format("  {} will be held out\n", counted_as(s.held_out, "row"));
   std::string names;
-  for (const std::string& name : s.columns) names += (names.empty() ? "" : ", ") + name;
+  constexpr std::size_t most = 60;
+  for (std::size_t k = 0; k < std::min(most, s.columns.size()); ++k)
+    names += (k == 0 ? "" : ", ") + s.columns[k];
+  if (s.columns.size() > most) names += ", ...";
   const std::string head = fmt::format("  {}: ", counted_as(s.columns.size(), "design column"));
   out += head + wrapped(names, head.size(), 4) + '\n';
   out += fmt::format("  {} in memory for the design\n", byte_words(s.design_bytes));

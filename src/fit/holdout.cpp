@@ -46,6 +46,9 @@ ScoredRows scored_rows(const Family& family, const NewRows& all, const std::stri
 
 HeldOut read_held_out(const FitOptions& options, const Formula& formula, const Recipe& recipe,
                       const Table& table) {
+  if (formula.response.kind == Expression::Kind::call && formula.response.name == "cbind")
+    throw UsageError(
+        "`holdout` and a response of counts, cbind(), do not go together: rows are scored one by one");
   const std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
   if (const Expression& response = formula.response;
       response.kind == Expression::Kind::call && response.name == "cbind")

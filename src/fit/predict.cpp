@@ -60,6 +60,15 @@ struct Buffers {
       : x(rows * dim), offsets(rows), complete(rows), predictions(rows) {}
 };
 
+// Text where the fit had numbers is a mistake, with its place.
+void check_types_of(const KeptRun& run, const Table& table) {
+  for (const Column& column : table.columns) {
+    const auto used = std::find_if(run.columns.begin(), run.columns.end(),
+                                   [&](const UsedColumn& c) { return c.name == column.name; });
+    if (used != run.columns.end() && !used->text && column.is_text()) throw not_numbers(table, column);
+  }
+}
+
 PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader& reader,
                        const std::string& data, const std::function<void(const PredictedRows&)>& take,
                        const PredictWatcher& watcher) {
@@ -78,6 +87,7 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   const std::vector<std::string> wanted = columns_of_rows(formula, false);
   check_header(data, reader.header(), wanted);
   const Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
+  check_types_of(run, table);
   const NewRows rows(formula, run.recipe, table,
                      {.response = false,
                       .missing = options.missing == "error" ? Missing::error : Missing::drop,
@@ -121,26 +131,34 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   return account;
 }
 
-// The new data are read as the run's were: the same dialect, and columns of the same types. What is a factor
-// there is one here, though all its levels may look like numbers.
-FitOptions new_data(const PredictOptions& options, const KeptRun& run) {
+// The new data are read as the run's were, unless the options say otherwise. What is a factor there is one
+// here, though all its levels may look like numbers. The header is read first: a column that is not there is
+// not a type that is wrong. Standard input can be opened only once.
+std::unique_ptr<Reader> open_new_data(const PredictOptions& options, const KeptRun& run) {
   FitOptions data = run.options;
   data.data = {options.data};
   data.sql = {};
   data.threads = options.threads;
   data.types = {};
+  if (options.delimiter) data.delimiter = options.delimiter;
+  if (options.decimal) data.decimal = options.decimal;
+  if (options.comment) data.comment = options.comment;
+  if (options.na) data.na = options.na;
   const Formula formula = parse_formula(run.options.formula, run.column_names());
   const std::vector<std::string> wanted = columns_of_rows(formula, false);
+  if (options.data != "-") check_header(options.data, open_data(data)->header(), wanted);
   for (const UsedColumn& column : run.columns)
-    if (std::find(wanted.begin(), wanted.end(), column.name) != wanted.end())
-      data.types.emplace_back(column.name, column.text ? "text" : "number");
-  return data;
+    if (column.text && std::find(wanted.begin(), wanted.end(), column.name) != wanted.end())
+      data.types.emplace_back(column.name, "text");
+  return open_data(data);
 }
 
-// "q2.5": the quantile's name, as in the summary.
-std::string quantile_name(double probability) { return fmt::format("q{:.6g}", 100 * probability); }
-
 }  // namespace
+
+std::pair<std::string, std::string> quantile_names(double interval) {
+  const auto name = [](double probability) { return fmt::format("q{:.6g}", 100 * probability); };
+  return {name(0.5 - 0.5 * interval), name(0.5 + 0.5 * interval)};
+}
 
 void check(const PredictOptions& options) {
   static_cast<void>(type_of(options.type));
@@ -161,7 +179,7 @@ PredictAccount predict(const PredictOptions& options, const std::function<void(c
                        const PredictWatcher& watcher) {
   check(options);
   const KeptRun run = read_run(options.run);
-  const std::unique_ptr<Reader> reader = open_data(new_data(options, run));
+  const std::unique_ptr<Reader> reader = open_new_data(options, run);
   return predict(options, run, *reader, options.data, take, watcher);
 }
 
@@ -175,8 +193,8 @@ PredictAccount predict(const PredictOptions& options, Table table,
 
 PredictAccount predict_csv(const PredictOptions& options, const std::function<void(std::string_view)>& write,
                            const PredictWatcher& watcher) {
-  std::string text = fmt::format("row,mean,sd,{},{}\n", quantile_name(0.5 - 0.5 * options.interval),
-                                 quantile_name(0.5 + 0.5 * options.interval));
+  const auto [low, high] = quantile_names(options.interval);
+  std::string text = fmt::format("row,mean,sd,{},{}\n", low, high);
   const PredictAccount account = predict(
       options,
       [&](const PredictedRows& rows) {

@@ -1000,10 +1000,11 @@ class Predictions(CommandTest):
 
     def test_a_cell_that_is_not_a_number_is_named_by_line_column_and_value(self):
         self.write("new.csv", "x3,x2\n1,2\n2,1.5x\n")
-        self.refused(DATA, 'new.csv:3: column "x2": not a number ("1.5x")', "run", "new.csv")
+        self.refused(DATA, 'new.csv:3: column "x2": "1.5x" is not a number; 1 of 2 cells is not: correct it, or list the '
+                           "spelling with --na if it means missing", "run", "new.csv")
 
     def test_missing_error_names_the_first_missing_cell(self):
-        self.write("new.csv", "x3,x2\n1,2\n2,NA\n,1\n")
+        self.write("new.csv", "x3,x2\n1,2\n2,NA\n4,1\n")
         self.refused(DATA, 'new.csv:3: column "x2": the cell is empty or NA (--missing error)',
                      "run", "new.csv", "--missing", "error")
 
@@ -1089,6 +1090,15 @@ class HeldOutRows(BadInputTest):
         self.make_data()
         self.refused(USAGE, "--holdout has no meaning with --family gaussian-precision, which has no columns to predict "
                             "from", "data.csv", "x1 ~ 1", "--family", "gaussian-precision", "--holdout", "0.1")
+
+    def test_rows_that_count_more_than_once_cannot_be_held_out(self):
+        self.make_data()
+        for option in ("row-weights", "trials"):
+            self.refused(USAGE, f"--holdout and --{option} do not go together: rows are scored one by one", "data.csv",
+                         "y ~ x1", f"--{option}", "x2", "--holdout", "0.1")
+        self.write("counts.csv", "a,b,x1\n" + "".join(f"{k % 5},{k % 3},{k % 7}\n" for k in range(60)))
+        self.refused(USAGE, "--holdout and a response of counts, cbind(), do not go together: rows are scored one by one",
+                     "counts.csv", "cbind(a, b) ~ x1", "--holdout", "0.2", "--seed", "1")
 
     def test_a_dry_run_of_a_run_that_has_begun_is_refused(self):
         self.refused(USAGE, "--dry-run cannot be given with --resume: the options of the run are in run/run.json",

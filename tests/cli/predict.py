@@ -5,9 +5,13 @@ import io
 import json
 import math
 import os
+import random
+import re
+import shlex
 import statistics
 import unittest
 
+import duckdb_library
 from support import CommandTest, uniform
 
 SHORT = ("--chains", "2", "--warmup", "100", "--draws", "120", "--seed", "5")
@@ -96,7 +100,7 @@ class Predictions(PredictTest):
 
     def test_simulated_responses_are_those_of_the_family_and_depend_on_the_seed_alone(self):
         self.make_data("data.csv", "poisson")
-        self.good("fit", "data.csv", "y ~ x1", "--family", "poisson", *SHORT, "--draws", "2000", "--out", "run")
+        self.good("fit", "data.csv", "y ~ x1", "--family", "poisson", *SHORT[:4], "--draws", "2000", "--seed", "5", "--out", "run")
         self.write("new.csv", "x1\n" + "0.5\n" * 400)
         draws = self.all_draws("run")
         rates = [math.exp(a + 0.5 * b) for a, b in draws]
@@ -123,7 +127,7 @@ class Predictions(PredictTest):
         lines = result.stdout.splitlines()
         self.assertEqual(lines[2:4], ["2,,,,", "3,,,,"])
         self.assertRegex(lines[4], r"^4(,[-\d.e]+){4}$")
-        self.assertEqual(result.stderr, "mlo predict: 2 of 4 rows have a missing cell: their predictions are empty\n")
+        self.assertEqual(result.stderr, "mlo predict: 2 of 4 rows have a missing cell or a new level: their predictions are empty\n")
         self.assertEqual(self.good("predict", "run", "new.csv", "--quiet").stderr, "")
 
     def test_out_is_what_would_be_printed(self):
@@ -135,6 +139,101 @@ class Predictions(PredictTest):
         self.assertEqual(result.stdout, "")
         self.assertEqual(self.read("predictions.csv").decode(), printed)
         self.assertNotIn("predictions.csv.part", self.files())
+
+    def test_parquet_has_what_csv_has(self):
+        if duckdb_library.find() is None:
+            words = "DuckDB's library is not there; ./setup --duckdb gets it"
+            if os.environ.get("MLO_REQUIRE_DUCKDB") == "1":
+                self.fail(words)
+            self.skipTest(words)
+        self.make_data()
+        self.good("fit", "data.csv", "y ~ x1 + x2", *SHORT, "--out", "run")
+        self.write("it's new.csv", "x1,x2\n1,2\n,2\n3,4\n0.1,0.2\n")
+        csv_text = self.good("predict", "run", "it's new.csv", "--interval", "0.95", "-q").stdout
+        self.good("predict", "run", "it's new.csv", "--interval", "0.95", "--out", "it's.parquet", "-q")
+        self.assertEqual(self.files(), ["data.csv", "it's new.csv", "it's.parquet", "run"])
+        self.write("printed.csv", csv_text)
+        for name in ("row", "mean", "sd", "q2.5", "q97.5"):
+            described = [json.loads(self.good("describe", file, "--json", "-q").stdout)["columns"][name]
+                         for file in ("printed.csv", "it's.parquet")]
+            self.assertEqual(*described, name)  # three values each, to the last bit
+
+    def test_parquet_without_duckdb_is_refused_before_anything_is_written(self):
+        self.make_data()
+        self.good("fit", "data.csv", "y ~ x1 + x2", *SHORT, "--out", "run")
+        os.environ["MLO_DUCKDB"] = "/nowhere/libduckdb.so"
+        self.addCleanup(os.environ.pop, "MLO_DUCKDB")
+        result = self.mlo("predict", "run", "data.csv", "--out", "p.parquet")
+        self.assertEqual((result.code, result.stdout), (3, ""))
+        self.assertRegex(result.stderr, "^mlo predict: Parquet files are written by DuckDB, but the library that "
+                                        "MLO_DUCKDB names cannot be loaded: ")
+        self.assertEqual(self.files(), ["data.csv", "run"])
+
+    def make_factors(self):
+        """Text with three levels, whole numbers with four, a number; counts."""
+        source = random.Random(3)
+        lines = ["y,town,month,x"]
+        for _ in range(600):
+            town, month, x = source.choice(["Bern", "Oslo", "Rome"]), source.choice([1, 2, 3, 12]), source.gauss(0, 1)
+            rate = math.exp({"Bern": 0.2, "Oslo": 0.8, "Rome": -0.3}[town] + 0.05 * month + 0.3 * x)
+            y, product, floor = 0, source.random(), math.exp(-rate)
+            while product > floor:
+                y, product = y + 1, product * source.random()
+            lines.append(f"{y},{town},{month},{x:.5f}")
+        return self.write("towns.csv", "\n".join(lines) + "\n")
+
+    def test_factors_and_what_functions_learnt_mean_what_they_meant_in_the_fit(self):
+        self.make_factors()
+        with open(self.path("towns.csv"), encoding="utf-8") as file:
+            x = [float(row["x"]) for row in csv.DictReader(file)]
+        centre, unit = statistics.fmean(x), statistics.stdev(x)
+        self.good("fit", "towns.csv", "y ~ town + town:I(x^2) + factor(month) + poly(x, 1) + scale(x):month", "--family",
+                  "poisson", *SHORT, "--prior", "normal(0, 1)", "--out", "run")
+        names = list(self.run_json("run")["terms"].values())
+        self.assertEqual(names, ["(Intercept)", "townOslo", "townRome", "factor(month)2", "factor(month)3",
+                                 "factor(month)12", "poly(x, 1)", "townBern:I(x^2)", "townOslo:I(x^2)",
+                                 "townRome:I(x^2)", "scale(x):month"])
+        # Other rows, in another order, with fewer values of the month.
+        self.write("new.csv", "month,x,town\n12,0.25,Rome\n2,-1,Oslo\n1,2,Bern\n")
+        rows = self.predictions("run", "new.csv", "--type", "link")
+        squares = math.sqrt(sum((value - centre) ** 2 for value in x))
+        for at, (month, value, town) in enumerate(((12, 0.25, "Rome"), (2, -1, "Oslo"), (1, 2, "Bern"))):
+            # poly() of degree 1 is centred and of length 1.
+            columns = {"(Intercept)": 1, "town" + town: 1, f"factor(month){month}": 1, f"town{town}:I(x^2)": value ** 2,
+                       "poly(x, 1)": (value - centre) / squares, "scale(x):month": (value - centre) / unit * month}
+            eta = [sum(beta * columns.get(name, 0) for name, beta in zip(names, draw)) for draw in self.all_draws("run")]
+            size = max(abs(v) for v in eta)
+            self.assertAlmostEqual(float(rows[at]["mean"]), statistics.fmean(eta), delta=1e-10 * size)
+            self.assertAlmostEqual(float(rows[at]["q95"]), quantile(eta, 0.95), delta=1e-10 * size)
+
+    def test_the_rows_of_the_fit_are_predicted_whatever_scale_it_had(self):
+        self.make_factors()
+        plain = ("towns.csv", "y ~ town + x", "--family", "poisson", "--method", "full", "--prior", "flat",
+                 "--prior-intercept", "flat", *SHORT)
+        means = []
+        for scale in ("none", "sd", "standard"):
+            self.good("fit", *plain, "--scale", scale, "--out", scale)
+            means.append([float(row["mean"]) for row in self.predictions(scale, "towns.csv", "--type", "link")])
+        # The posterior does not depend on the scale: three Monte Carlo runs of the same.
+        for scaled in means[1:]:
+            for a, b in zip(means[0], scaled):
+                self.assertAlmostEqual(a, b, delta=0.1)
+
+    def test_a_new_level_is_an_error_or_leaves_its_row_empty(self):
+        self.make_factors()
+        self.good("fit", "towns.csv", "y ~ town + x", "--family", "poisson", *SHORT, "--out", "run")
+        self.write("new.csv", "town,x\nOslo,1\nParis,2\n,3\nRome,4\n")
+        result = self.mlo("predict", "run", "new.csv")
+        self.assertEqual((result.code, result.stdout), (3, ""))
+        self.assertEqual(result.stderr, 'mlo predict: new.csv:3: town has a level that the data of the fit did not have '
+                                        '(town = "Paris"); its levels are Bern, Oslo, Rome. --new-levels missing leaves '
+                                        "such rows without a prediction\n")
+        result = self.good("predict", "run", "new.csv", "--new-levels", "missing")
+        self.assertEqual([line.count(",,,,") for line in result.stdout.splitlines()], [0, 0, 1, 1, 0])
+        # In a row with a missing cell a new level is no mistake: the row has no prediction anyway.
+        self.write("both.csv", "town,x\nOslo,1\nParis,NA\n")
+        self.assertEqual(self.good("predict", "run", "both.csv").stdout.splitlines()[2], "2,,,,")
+        self.assertIn("mlo predict: 2 of 4 rows have a missing cell or a new level", result.stderr)
 
     def test_an_interrupted_run_predicts_from_the_draws_it_has(self):
         # Chains of different lengths: as many draws of each as the shortest has.
@@ -232,7 +331,7 @@ class Describe(PredictTest):
         self.assertEqual(c["levels"], {"1": 3, "2": 1})
         text = self.good("describe", "data.csv", "-q").stdout
         self.assertTrue(text.startswith("data.csv: 4 rows, 3 columns\n"), text)
-        self.assertIn("  c: 1 3, 2 1\n", text)
+        self.assertIn("  c: 1 (3), 2 (1)\n", text)
 
     def test_a_formula_shows_its_design_and_a_dry_run_is_the_same(self):
         self.write("data.csv", "y,x,z\n" + "".join(f"{k % 2},{k},{k * k % 7}\n" for k in range(50)) + "1,NA,3\n")
@@ -245,6 +344,19 @@ class Describe(PredictTest):
         dry = self.good("fit", *args, "--dry-run", "--out", "run")
         self.assertEqual(json.loads(dry.stdout), described)
         self.assertNotIn("run", self.files())
+
+
+class Documentation(PredictTest):
+    def test_the_commands_of_the_docs_work(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "predict.md")
+        with open(path, encoding="utf-8") as file:
+            commands = re.findall(r"^(mlo .*)$", file.read(), re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 5)
+        self.make_data(rows=500)
+        self.write("new.csv", "x1,x2\n1,2\n,2\n")
+        for command in commands:
+            self.good(*shlex.split(command)[1:])
+        self.assertEqual(self.read("predictions.csv").decode().splitlines()[2], "2,,,,")
 
 
 if __name__ == "__main__":

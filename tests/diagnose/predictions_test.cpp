@@ -117,7 +117,7 @@ TEST(PosteriorDraws, GiveThePredictorsOfAnyNumberOfRowsAndDraws) {
 
 TEST(PosteriorDraws, UseAsManyDrawsOfEachChainAsTheShortestHas) {
   std::vector<ChainDraws> chains = chains_of(3, 20, 2, true);
-  chains[1].draws.resize(std::size_t{15} * 3);
+  chains[1].draws.erase(chains[1].draws.begin() + 45, chains[1].draws.end());
   chains[1].log_posteriors.resize(15);
   const PosteriorDraws posterior(chains, 2, true);
   EXPECT_EQ(posterior.draws(), 45U);

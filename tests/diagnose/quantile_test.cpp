@@ -91,8 +91,8 @@ TEST(QuantileFinder, FindsInfiniteValues) {
   EXPECT_EQ(found[3].value(), inf);
 }
 
-// Of 1,000 sets of normal values the bracket of four standard errors misses one in 16,000 quantiles: 2,000
-// quantiles take at most 2,010 passes but for once in a billion times.
+// The bracket of three standard errors misses one in 370 quantiles: 2,000 quantiles take 5.4 more passes on
+// average, and more than 25 once in a billion times.
 TEST(QuantileFinder, NeedsOnePassPerQuantileOfNormalValues) {
   QuantileFinder finder(4000, {0.05, 0.95});
   std::array<OrderPair, 2> found;
@@ -100,7 +100,7 @@ TEST(QuantileFinder, NeedsOnePassPerQuantileOfNormalValues) {
     const std::vector<double> values = values_of(shapes()[0], 4000, k);
     finder.find(values, spread_of(values), found);
   }
-  EXPECT_LE(finder.passes(), 2010U);
+  EXPECT_LE(finder.passes(), 2025U);
 }
 
 TEST(Spread, IsMeanAndSdOfTheValues) {

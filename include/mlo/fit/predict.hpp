@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mlo/data/table.hpp"
@@ -26,7 +27,9 @@ struct PredictOptions {
   // Levels that the fit has no coefficient for: "error", or "missing", as if the cell were.
   std::string new_levels = "error";
   std::optional<std::uint64_t> seed{};  // of `type draw`; empty: the run's
-  std::int64_t threads = 0;             // 0: as many as the machine has
+  // How the file is read, if not as that of the run was.
+  std::optional<std::string> delimiter{}, decimal{}, comment{}, na{};
+  std::int64_t threads = 0;  // 0: as many as the machine has
 };
 
 // Both may be empty.
@@ -57,6 +60,9 @@ PredictAccount predict(const PredictOptions& options, const std::function<void(c
 PredictAccount predict(const PredictOptions& options, Table table,
                        const std::function<void(const PredictedRows&)>& take,
                        const PredictWatcher& watcher = {});
+
+// "q5" and "q95" for an interval of 0.9: the quantiles' names, as in the summary.
+[[nodiscard]] std::pair<std::string, std::string> quantile_names(double interval);
 
 // The same as CSV, with a header line: row, mean, sd and the two quantiles. The fields of a row without a
 // prediction are empty, but for its number.
