@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <limits>
 #include <memory>
-#include <numeric>
 
 HWY_BEFORE_NAMESPACE();
 namespace mlo::HWY_NAMESPACE {
@@ -62,39 +62,99 @@ namespace mlo {
 
 HWY_EXPORT(WhitenColumns);
 
-Whitening::Whitening(const Eigen::MatrixXd& upper, std::span<const std::size_t> columns)
-    : columns_(columns.begin(), columns.end()) {
-  const auto dim = static_cast<std::size_t>(upper.cols());
-  if (columns.empty()) {
-    columns_.resize(dim);
-    std::iota(columns_.begin(), columns_.end(), std::size_t{0});
+Whitening::Whitening(const RowStore& rows, const Eigen::MatrixXd& upper, std::span<const std::size_t> columns)
+    : rows_(&rows), dim_(static_cast<std::size_t>(upper.cols())) {
+  const Design& design = rows.design();
+  assert(columns.empty() ? design.dim == dim_ : columns.size() == dim_);
+  // Where a column is in U; `none` for columns that are left out.
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> place(design.dim, none);
+  for (std::size_t j = 0; j < dim_; ++j) place[columns.empty() ? j : columns[j]] = j;
+  if (design.blocks.empty()) {
+    places_.resize(dim_);
+    for (std::size_t d = 0; d < design.dense.size(); ++d)
+      if (place[design.dense[d]] != none) places_[place[design.dense[d]]] = d;
+    upper_.reserve(dim_ * (dim_ + 1) / 2);
+    for (Eigen::Index j = 0; j < upper.cols(); ++j)
+      for (Eigen::Index i = 0; i <= j; ++i) upper_.push_back(upper(i, j));
+    return;
   }
-  assert(columns_.size() == dim);
-  upper_.reserve(dim * (dim + 1) / 2);
-  for (Eigen::Index j = 0; j < upper.cols(); ++j)
-    for (Eigen::Index i = 0; i <= j; ++i) upper_.push_back(upper(i, j));
+  // out += factor times the row of U that belongs to a column.
+  const auto add = [&](double* out, std::size_t column, double factor) {
+    if (place[column] == none) return;
+    for (std::size_t j = place[column]; j < dim_; ++j)
+      out[j] += factor * upper(static_cast<Eigen::Index>(place[column]), static_cast<Eigen::Index>(j));
+  };
+  of_dense_.resize(design.dense.size() * dim_);
+  for (std::size_t d = 0; d < design.dense.size(); ++d) add(of_dense_.data() + d * dim_, design.dense[d], 1);
+  of_all_.resize(dim_);
+  for (std::size_t j = 0; j < design.dim; ++j)
+    if (design.shift[j] != 0) add(of_all_.data(), j, -design.shift[j] / design.divisor[j]);
+  of_cell_.resize(rows.cells() * dim_);
+  for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+    const LevelBlock& block = design.blocks[b];
+    for (std::size_t cell = 0; cell < block.cells; ++cell)
+      for (std::size_t e = block.starts[cell]; e < block.starts[cell + 1]; ++e)
+        add(of_cell_.data() + (rows.first_cell(b) + cell) * dim_, block.columns[e],
+            block.values[e] / design.divisor[block.columns[e]]);
+  }
 }
 
-void Whitening::operator()(const From& rows, std::span<double> squares, std::span<double> white) const {
-  assert(rows.count <= batch && squares.size() >= rows.count);
-  assert(white.empty() || white.size() >= batch * dim());
+void Whitening::operator()(std::size_t first, std::size_t count, std::span<double> squares,
+                           std::span<double> white) const {
+  assert(count <= batch && squares.size() >= count);
+  assert(white.empty() || white.size() >= batch * dim_);
+  if (rows_->design().blocks.empty()) {
+    dense(first, count, squares, white);
+  } else {
+    coded(first, count, squares, white);
+  }
+}
+
+void Whitening::dense(std::size_t first, std::size_t count, std::span<double> squares,
+                      std::span<double> white) const {
   std::array<double, 32 * batch> stack;  // more columns use the heap
   std::unique_ptr<double[]> heap;
   double* transposed = stack.data();
-  if (dim() * batch > stack.size()) {
-    heap = std::make_unique_for_overwrite<double[]>(dim() * batch);
+  if (dim_ * batch > stack.size()) {
+    heap = std::make_unique_for_overwrite<double[]>(dim_ * batch);
     transposed = heap.get();
   }
-  for (std::size_t k = 0; k < rows.count; ++k) {
-    const double* row = rows.x + k * rows.stride;
-    for (std::size_t j = 0; j < dim(); ++j) transposed[j * batch + k] = row[columns_[j]];
+  for (std::size_t k = 0; k < count; ++k) {
+    const double* row = rows_->design().row(first + k);
+    for (std::size_t j = 0; j < dim_; ++j) transposed[j * batch + k] = row[places_[j]];
   }
-  for (std::size_t j = 0; j < dim(); ++j)
-    std::fill(transposed + j * batch + rows.count, transposed + (j + 1) * batch, 0.0);
+  for (std::size_t j = 0; j < dim_; ++j)
+    std::fill(transposed + j * batch + count, transposed + (j + 1) * batch, 0.0);
   std::array<double, batch> all;
   HWY_DYNAMIC_DISPATCH(WhitenColumns)
-  (transposed, dim(), upper_.data(), all.data(), white.empty() ? nullptr : white.data());
-  std::copy_n(all.begin(), rows.count, squares.begin());
+  (transposed, dim_, upper_.data(), all.data(), white.empty() ? nullptr : white.data());
+  std::copy_n(all.begin(), count, squares.begin());
+}
+
+// A row's w is the sum of those of its dense columns and of its cells: O(q + K) rows of dim() numbers, not p.
+void Whitening::coded(std::size_t first, std::size_t count, std::span<double> squares,
+                      std::span<double> white) const {
+  const Design& design = rows_->design();
+  std::vector<double> w(dim_);
+  const auto add = [&](const double* row, double factor) {
+    for (std::size_t j = 0; j < dim_; ++j) w[j] += factor * row[j];
+  };
+  for (std::size_t k = 0; k < count; ++k) {
+    const double* const row = design.row(first + k);
+    std::copy(of_all_.begin(), of_all_.end(), w.begin());
+    for (std::size_t d = 0; d < design.dense.size(); ++d) add(of_dense_.data() + d * dim_, row[d]);
+    for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+      const LevelBlock& block = design.blocks[b];
+      add(of_cell_.data() + (rows_->first_cell(b) + block.cell(row)) * dim_, block.factor(row));
+    }
+    double square = 0;
+    for (std::size_t j = 0; j < dim_; ++j) {
+      square += w[j] * w[j];
+      if (!white.empty()) white[j * batch + k] = w[j];
+    }
+    squares[k] = square;
+  }
 }
 
 }  // namespace mlo

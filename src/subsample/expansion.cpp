@@ -9,6 +9,7 @@
 
 #include "mlo/base/special.hpp"
 #include "mlo/model/row_store.hpp"
+#include "mlo/model/whitening.hpp"
 
 namespace mlo {
 namespace {
@@ -77,8 +78,8 @@ class RowMaker {
   RowMaker(const CurvedRows& model, const Mode& mode, const Eigen::MatrixXd& unwhiten, const Apart& apart,
            std::span<const Shell> shells, double bound_factor)
       : model_(model),
-        centre_(params(mode.evaluated_at), model.rows->dim()),
-        whitening_(unwhiten, apart.remaining),
+        centre_(params(mode.evaluated_at), *model.rows),
+        whitening_(*model.rows, unwhiten, apart.remaining),
         apart_(apart.rows),
         bound_factor_(bound_factor) {
     for (std::size_t s = 0; s < shell_count; ++s) radii_[s] = shells[s].radius;
@@ -94,8 +95,8 @@ class RowMaker {
     model_.rows->responses(rows, {batch.y.data(), count});
     model_.curve->shapes({batch.eta.data(), count}, {batch.y.data(), count}, {batch.shapes.data(), count});
     for (std::size_t k = 0; k < count; k += Whitening::batch)
-      model_.rows->whiten(whitening_, first + k, std::min(Whitening::batch, count - k),
-                          std::span(batch.lengths).subspan(k), white);
+      whitening_(first + k, std::min(Whitening::batch, count - k), std::span(batch.lengths).subspan(k),
+                 white);
     for (std::size_t k = 0; k < count; ++k) {
       const RowShape& shape = batch.shapes[k];
       batch.e[k] = static_cast<double>(static_cast<float>(shape.e));

@@ -11,7 +11,6 @@
 
 #include "mlo/data/design.hpp"
 #include "mlo/model/model.hpp"
-#include "mlo/model/whitening.hpp"
 
 namespace mlo {
 
@@ -72,11 +71,6 @@ class RowStore {
                                 std::span<const std::size_t> columns = {}) const;
   [[nodiscard]] Eigen::VectorXd white_lengths(std::size_t first, std::size_t count,
                                               const Eigen::MatrixXd& lower) const;
-  // The same rows, whitened: Whitening::batch rows at most.
-  void whiten(const Whitening& whitening, std::size_t first, std::size_t count, std::span<double> squares,
-              std::span<double> white = {}) const {
-    whitening({design_.row(first), design_.stride, count}, squares, white);
-  }
 
   // Where the cells of a block begin among those of all blocks.
   [[nodiscard]] std::size_t first_cell(std::size_t block) const noexcept { return first_cells_[block]; }
