@@ -61,4 +61,10 @@ Glm covertype(const std::string& file) {
   return model_of(build_design(formula, reader.read(formula.columns()), {.scale = Scale::sd}), 10);
 }
 
+Glm flights(const std::string& file) {
+  CsvReader reader(file);
+  const Formula formula = parse_formula("(delay > 15) ~ hour + month + distance", reader.header());
+  return model_of(build_design(formula, reader.read(formula.columns()), {.scale = Scale::sd}), 10);
+}
+
 }  // namespace mlo::bench

@@ -28,5 +28,7 @@ inline constexpr std::size_t covertype_dim = 11;
 
 // Covertype itself: type 2 against the ten numeric columns, divided by their sds.
 Glm covertype(const std::string& file);
+// flights3m.csv: 3,000,000 flights, late or not, against three columns.
+Glm flights(const std::string& file);
 
 }  // namespace mlo::bench

@@ -1,7 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Effective draws per second of `exact`, and of `full` with the same proposal in the same run: the cases of
 // docs/benchmarks.md. Sampling inside the library, on one core unless stated otherwise, without file output.
-//   bench_exact [CASE-SUBSTRING] [--covertype FILE.csv.gz] [--steps N]
+//   bench_exact [CASE-SUBSTRING] [--covertype FILE.csv.gz] [--flights FILE.csv.gz] [--steps N]
 #include "mlo/kernel/exact.hpp"
 
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ void print(const std::string& name, const std::string& method, const Figures& f)
 }
 
 struct Settings {
-  std::string filter, covertype;
+  std::string filter, covertype, flights;
   std::size_t steps = 1'000'000;
 };
 
@@ -98,8 +98,8 @@ void run_case(const Settings& settings, const std::string& name, const Glm& mode
   if (model.dim() > 20) steps /= 4;
   for (const int order : {2, 3}) {
     const Timer set_up;
-    const auto expansion =
-        std::make_shared<const Expansion>(expand(*model.curved(), pool, mode, {.order = order}));
+    const auto expansion = std::make_shared<const Expansion>(
+        expand(*model.curved(), pool, mode, {.order = order, .steps = static_cast<double>(steps)}));
     fmt::print("  order {}: set-up {:.3f} s, expected rows {:.3f}, shell factors {:.2f} {:.2f}\n", order,
                set_up.seconds(), expansion->expected_rows(), expansion->shells[1].factor,
                expansion->shells[2].factor);
@@ -134,6 +134,8 @@ int main(int argc, char** argv) {
     const std::string argument = argv[k];
     if (argument == "--covertype" && k + 1 < argc) {
       settings.covertype = argv[++k];
+    } else if (argument == "--flights" && k + 1 < argc) {
+      settings.flights = argv[++k];
     } else if (argument == "--steps" && k + 1 < argc) {
       settings.steps = std::strtoull(argv[++k], nullptr, 10);
     } else {
@@ -152,6 +154,8 @@ int main(int argc, char** argv) {
   synthetic("D2", d2(), true);
   if (!settings.covertype.empty() && wanted("Covertype"))
     run_case(settings, "Covertype", covertype(settings.covertype));
+  if (!settings.flights.empty() && wanted("flights"))
+    run_case(settings, "flights", flights(settings.flights));
   const auto independent = [](std::size_t rows, std::size_t columns) {
     Recipe recipe{.rows = rows, .columns = std::vector<double>(columns), .intercept = std::nullopt};
     for (std::size_t j = 0; j < columns; ++j)

@@ -103,9 +103,20 @@ struct CompensatedSum {
 // Vectors per log: the log is then 3 % of the work, and the product is at most 2^32, far from overflow.
 constexpr std::size_t kFactors = 32;
 
-// Adds the softplus of kFactors vectors at x.
+// e^-|x| of a vector; unless `out` is null, also stores its sigmoid there.
 template <class D, class V>
-HWY_INLINE void add_softplus_block(D d, const double* x, CompensatedSum<V>& total) {
+HWY_INLINE V exp_and_sigmoid(D d, V x, double* out) {
+  const V t = exp_of_nonpositive(d, hn::Neg(hn::Abs(x)));
+  if (out != nullptr) {
+    const V one = hn::Set(d, 1.0);
+    hn::StoreU(hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), t, one), hn::Add(one, t)), d, out);
+  }
+  return t;
+}
+
+// Adds the softplus of kFactors vectors at x; unless `out` is null, their sigmoids go there.
+template <class D, class V>
+HWY_INLINE void add_softplus_block(D d, const double* x, double* out, CompensatedSum<V>& total) {
   const std::size_t lanes = hn::Lanes(d);
   const V zero = hn::Zero(d);
   V positive = zero;
@@ -117,11 +128,12 @@ HWY_INLINE void add_softplus_block(D d, const double* x, CompensatedSum<V>& tota
     const V x1 = hn::LoadU(d, x + lanes);
     const V x2 = hn::LoadU(d, x + 2 * lanes);
     const V x3 = hn::LoadU(d, x + 3 * lanes);
-    const V t01 =
-        join(exp_of_nonpositive(d, hn::Neg(hn::Abs(x0))), exp_of_nonpositive(d, hn::Neg(hn::Abs(x1))));
-    const V t23 =
-        join(exp_of_nonpositive(d, hn::Neg(hn::Abs(x2))), exp_of_nonpositive(d, hn::Neg(hn::Abs(x3))));
-    product = join(product, join(t01, t23));
+    const V t0 = exp_and_sigmoid(d, x0, out);
+    const V t1 = exp_and_sigmoid(d, x1, out == nullptr ? out : out + lanes);
+    const V t2 = exp_and_sigmoid(d, x2, out == nullptr ? out : out + 2 * lanes);
+    const V t3 = exp_and_sigmoid(d, x3, out == nullptr ? out : out + 3 * lanes);
+    if (out != nullptr) out += 4 * lanes;
+    product = join(product, join(join(t0, t1), join(t2, t3)));
     const V p01 = hn::Add(hn::Max(x0, zero), hn::Max(x1, zero));
     const V p23 = hn::Add(hn::Max(x2, zero), hn::Max(x3, zero));
     positive = hn::Add(positive, hn::Add(p01, p23));
@@ -130,18 +142,20 @@ HWY_INLINE void add_softplus_block(D d, const double* x, CompensatedSum<V>& tota
   total.add(log1p(d, product));
 }
 
-double sum_softplus_array(const double* x, std::size_t n) {
+double sum_softplus_array(const double* x, double* out, std::size_t n) {
   const hn::ScalableTag<double> d;
   const std::size_t block = kFactors * hn::Lanes(d);
   CompensatedSum<hn::Vec<decltype(d)>> total{hn::Zero(d), hn::Zero(d)};
   std::size_t i = 0;
-  for (; i + block <= n; i += block) add_softplus_block(d, x + i, total);
+  for (; i + block <= n; i += block) add_softplus_block(d, x + i, out == nullptr ? out : out + i, total);
   if (i < n) {
     HWY_ALIGN double rest[kFactors * hn::MaxLanes(d)];
+    HWY_ALIGN double rest_out[kFactors * hn::MaxLanes(d)];
     for (std::size_t k = 0; k < block; ++k) {
       rest[k] = i + k < n ? x[i + k] : -std::numeric_limits<double>::infinity();  // softplus(-inf) = 0
     }
-    add_softplus_block(d, rest, total);
+    add_softplus_block(d, rest, out == nullptr ? out : rest_out, total);
+    for (std::size_t k = 0; out != nullptr && i + k < n; ++k) out[i + k] = rest_out[k];
   }
   const double sum = hn::GetLane(hn::SumOfLanes(d, total.sum));
   // On overflow the error term is inf - inf; the sum itself is then the answer.
@@ -191,7 +205,12 @@ void sigmoid(std::span<const double> x, std::span<double> out) noexcept {
 }
 
 double sum_softplus(std::span<const double> x) noexcept {
-  return HWY_DYNAMIC_DISPATCH(sum_softplus_array)(x.data(), x.size());
+  return HWY_DYNAMIC_DISPATCH(sum_softplus_array)(x.data(), nullptr, x.size());
+}
+
+double sigmoid_and_sum_softplus(std::span<const double> x, std::span<double> out) noexcept {
+  assert(x.size() == out.size());
+  return HWY_DYNAMIC_DISPATCH(sum_softplus_array)(x.data(), out.data(), x.size());
 }
 
 double log_gamma(double x) noexcept {

@@ -203,6 +203,62 @@ std::span<const double> LogPhiCurve::critical(int k) const noexcept {
   return k == 3 ? third : fourth;
 }
 
+namespace {
+
+// Upper bounds of |f^(k)| of log Phi in cells of 1/128: it is monotone between its critical points, so its
+// largest value in a cell is at an end of the cell or at one of those.
+class LogPhiTable {
+ public:
+  explicit LogPhiTable(int k) : k_(k) {
+    const auto value = [&](double x) { return std::abs(LogPhiCurve().derivative(k, x)); };
+    for (const double x : LogPhiCurve().critical(k)) peaks_.push_back({x, value(x)});
+    cells_.resize(count);
+    double left = value(low);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double right = value(low + static_cast<double>(i + 1) / per_unit);
+      cells_[i] = std::max(left, right);
+      left = right;
+    }
+    for (const Peak& peak : peaks_)
+      // At a cell's edge, rounding may put it on either side.
+      for (const double x : {peak.at - 1e-9, peak.at + 1e-9})
+        if (x > low && x < high) cells_[cell(x)] = std::max(cells_[cell(x)], peak.value);
+  }
+
+  [[nodiscard]] double supremum(double e, double radius) const {
+    const double from = e - radius, to = e + radius;
+    double sup = std::max(at(from), at(to));
+    for (const Peak& peak : peaks_)
+      if (peak.at > from && peak.at < to) sup = std::max(sup, peak.value);
+    return sup;
+  }
+
+ private:
+  static constexpr double low = -16, high = 10, per_unit = 128;
+  static constexpr std::size_t count = static_cast<std::size_t>((high - low) * per_unit);
+  struct Peak {
+    double at, value;
+  };
+  static std::size_t cell(double x) { return static_cast<std::size_t>((x - low) * per_unit); }
+  // On the right of the table |f^(k)| falls to 0, so that the last end is a bound. It is below 1e-19.
+  [[nodiscard]] double at(double x) const {
+    if (x <= low) return std::abs(LogPhiCurve().derivative(k_, x));
+    return x < high ? cells_[cell(x)] : cells_[count - 1];
+  }
+
+  int k_;
+  std::vector<Peak> peaks_;
+  std::vector<double> cells_;
+};
+
+}  // namespace
+
+void suprema(const LogPhiCurve& /*curve*/, int k, Intervals at, std::span<double> out) noexcept {
+  static const LogPhiTable third(3), fourth(4);
+  const LogPhiTable& table = k == 3 ? third : fourth;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = table.supremum(at.centre[i], at.radius[i]);
+}
+
 // ---- -e^x
 
 void ExpCurve::taylor(double e, Taylor& out) const noexcept {

@@ -41,13 +41,15 @@ class Logistic final : public Family {
   }
 
   double derivatives(const Batch& batch, const BatchDerivatives& out) const noexcept override {
-    sigmoid(batch.eta, out.second);
+    const double softplus_sum = sigmoid_and_sum_softplus(batch.eta, out.second);
+    double linear = 0;
     for (std::size_t k = 0; k < batch.eta.size(); ++k) {
       const double p = out.second[k];
       out.first[k] = batch.y[k] - p;
       out.second[k] = -p * (1 - p);
+      linear += batch.y[k] * batch.eta[k];
     }
-    return sum(batch);
+    return linear - softplus_sum;
   }
 
   [[nodiscard]] StartingPoint start(const Design& design) const override {

@@ -11,7 +11,7 @@
 
 namespace mlo {
 
-AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size()) {
+AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size(), Pages::huge) {
   const std::size_t n = weights.size();
   assert(n > 0 && n <= std::numeric_limits<RowId>::max());
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -19,7 +19,7 @@ AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size())
 
   // share[i] = n p_i, and each cell holds 1. Cells of rows with less than 1 are filled up from rows with
   // more.
-  std::vector<double> share(n);
+  RawArray<double> share(n, Pages::huge);
   std::vector<RowId> small, large;
   for (std::size_t i = 0; i < n; ++i) {
     share[i] = weights[i] / total * static_cast<double>(n);

@@ -1,10 +1,15 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/subsample/expansion.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
 
 #include "mlo/base/special.hpp"
 #include "mlo/model/row_store.hpp"
+#include "mlo/model/whitening.hpp"
 
 namespace mlo {
 namespace {
@@ -51,12 +56,174 @@ int cheaper_order(std::size_t rows, std::size_t dim, double steps, double rows_o
 
 namespace {
 
+constexpr std::size_t shell_count = 3;
+
+// Rows at a time: what is known of them on the way stays in the first-level cache.
+constexpr std::size_t batch_rows = 4 * DrawnRows::block_rows;
+static_assert(DrawnRows::block_rows == Whitening::batch && rows_per_block % batch_rows == 0);
+
+struct RowBatch {
+  std::array<double, batch_rows> eta, y, e, scale, direction, lengths, reach;
+  std::array<RowShape, batch_rows> shapes;
+  std::array<std::array<double, batch_rows>, shell_count> suprema;
+  std::array<float, batch_rows> bounds;
+};
+
+using ShellFactors = std::array<double, shell_count>;
+
+// Rows on their way into the expansion. The same row gives the same numbers whatever rows it comes with, so a
+// block that is made later has the bounds that were summed.
+class RowMaker {
+ public:
+  RowMaker(const CurvedRows& model, const Mode& mode, const Eigen::MatrixXd& unwhiten, const Apart& apart,
+           std::span<const Shell> shells, double bound_factor)
+      : model_(model),
+        centre_(params(mode.evaluated_at), *model.rows),
+        whitening_(*model.rows, unwhiten, apart.remaining),
+        apart_(apart.rows),
+        bound_factor_(bound_factor) {
+    for (std::size_t s = 0; s < shell_count; ++s) radii_[s] = shells[s].radius;
+  }
+
+  [[nodiscard]] std::size_t dim() const noexcept { return whitening_.dim(); }
+
+  // Rows first..first+count-1, at most batch_rows. `white` has room for the whitened rows of one block, or is
+  // empty.
+  void load(std::size_t first, std::size_t count, RowBatch& batch, std::span<double> white = {}) const {
+    const Rows rows = Rows::range(first, count);
+    model_.rows->predictors(centre_, rows, {batch.eta.data(), count});
+    model_.rows->responses(rows, {batch.y.data(), count});
+    model_.curve->shapes({batch.eta.data(), count}, {batch.y.data(), count}, {batch.shapes.data(), count});
+    for (std::size_t k = 0; k < count; k += Whitening::batch)
+      whitening_(first + k, std::min(Whitening::batch, count - k), std::span(batch.lengths).subspan(k),
+                 white);
+    for (std::size_t k = 0; k < count; ++k) {
+      const RowShape& shape = batch.shapes[k];
+      batch.e[k] = static_cast<double>(static_cast<float>(shape.e));
+      batch.scale[k] = static_cast<double>(static_cast<float>(shape.scale));
+      batch.direction[k] = shape.direction;
+      batch.lengths[k] = std::sqrt(batch.lengths[k]) * std::abs(shape.direction);
+    }
+    // A row of scale 0 has no remainder and is never drawn.
+    for (auto row = std::lower_bound(apart_.begin(), apart_.end(), first);
+         row != apart_.end() && *row < first + count; ++row)
+      batch.scale[*row - first] = 0;
+  }
+
+  // The bounds of loaded rows in the innermost shell; the factors become large enough for them.
+  void bound(int order, std::size_t count, RowBatch& batch, ShellFactors& factors) const {
+    // More than floats can be wrong by: those of the record, and those that its products are computed in.
+    constexpr double margin = 1 + 1e-5, wider = 1 + 1e-6;
+    for (std::size_t s = 0; s < shell_count; ++s) {
+      const double radius = radii_[s] * wider;
+      for (std::size_t k = 0; k < count; ++k) batch.reach[k] = batch.lengths[k] * radius;
+      model_.curve->suprema(order + 1, {batch.e.data(), count}, {batch.reach.data(), count},
+                            {batch.suprema[s].data(), count});
+    }
+    const double factor = margin * bound_factor_;
+    for (std::size_t k = 0; k < count; ++k) {
+      // No row's innermost bound is below a hundredth of the next shell's: it keeps that shell's factor
+      // small.
+      const double inner = std::max(batch.suprema[0][k], 0.01 * batch.suprema[1][k]);
+      batch.suprema[0][k] = inner;
+      const double length = batch.lengths[k], square = length * length;
+      const double size = inner * batch.scale[k] * square * (order == 2 ? length : square) * factor;
+      // No bound is 0, also where floats underflow.
+      batch.bounds[k] = std::max(static_cast<float>(size), std::numeric_limits<float>::min());
+    }
+    for (std::size_t s = 1; s < shell_count; ++s)
+      for (std::size_t k = 0; k < count; ++k)
+        if (batch.suprema[s][k] > factors[s] * batch.suprema[0][k] && batch.scale[k] > 0)
+          factors[s] = batch.suprema[s][k] / batch.suprema[0][k];
+  }
+
+  // The records of one block of rows, with their bounds.
+  void make(int order, std::size_t first, std::size_t count, float* records) const {
+    RowBatch batch;
+    ShellFactors factors{1, 1, 1};
+    load_records(first, count, batch, records);
+    bound(order, count, batch, factors);
+    const std::size_t stride = WhiteRows::stride_of(dim());
+    for (std::size_t k = 0; k < count; ++k) records[k * stride + dim() + 2] = batch.bounds[k];
+  }
+
+  // The records of one block of rows, without bounds, and the third derivatives of their terms.
+  void make_with_third(std::size_t first, std::size_t count, float* records, float* third) const {
+    RowBatch batch;
+    load_records(first, count, batch, records);
+    model_.curve->third({batch.e.data(), count}, {batch.reach.data(), count});
+    for (std::size_t k = 0; k < count; ++k) third[k] = static_cast<float>(batch.reach[k] * batch.scale[k]);
+  }
+
+ private:
+  void load_records(std::size_t first, std::size_t count, RowBatch& batch, float* records) const {
+    const std::size_t p = dim(), stride = WhiteRows::stride_of(p);
+    std::vector<double> white(p * Whitening::batch);
+    load(first, count, batch, white);
+    for (std::size_t k = 0; k < count; ++k) {
+      float* record = records + k * stride;
+      for (std::size_t j = 0; j < p; ++j)
+        record[j] = static_cast<float>(batch.direction[k] * white[j * Whitening::batch + k]);
+      std::fill(record + p, record + stride, 0.0F);
+      record[p] = static_cast<float>(batch.e[k]);
+      record[p + 1] = static_cast<float>(batch.scale[k]);
+    }
+  }
+
+  CurvedRows model_;
+  Coefficients centre_;
+  Whitening whitening_;
+  std::vector<RowId> apart_;  // ascending
+  std::array<double, shell_count> radii_{};
+  double bound_factor_;
+};
+
+// The bounds of all rows, as far as a chain needs them before it runs.
+struct BoundSums {
+  std::vector<double> blocks;  // the sums of the blocks
+  double total = 0;
+  ShellFactors factors{1, 1, 1};
+};
+
+BoundSums sum_bounds(const RowMaker& maker, int order, std::size_t n, ThreadPool& pool) {
+  struct Factors {
+    ShellFactors most{1, 1, 1};
+    Factors& operator+=(const Factors& other) {
+      for (std::size_t s = 0; s < shell_count; ++s) most[s] = std::max(most[s], other.most[s]);
+      return *this;
+    }
+  };
+  BoundSums out;
+  out.blocks.resize(DrawnRows::blocks_of(n));
+  const Factors factors =
+      block_sum(pool, n, rows_per_block, Factors{}, [&](std::size_t first, std::size_t count) {
+        Factors part;
+        RowBatch batch;
+        for (std::size_t at = 0; at < count; at += batch_rows) {
+          const std::size_t size = std::min(batch_rows, count - at);
+          maker.load(first + at, size, batch);
+          maker.bound(order, size, batch, part.most);
+          for (std::size_t k = 0; k < size; k += DrawnRows::block_rows) {
+            double sum = 0;
+            for (std::size_t m = k; m < std::min(k + DrawnRows::block_rows, size); ++m)
+              sum += static_cast<double>(batch.bounds[m]);
+            out.blocks[(first + at + k) / DrawnRows::block_rows] = sum;
+          }
+        }
+        return part;
+      });
+  out.factors = factors.most;
+  for (const double sum : out.blocks) out.total += sum;
+  return out;
+}
+
 // Sums of f_i''' w_ij w_ik w_il / 6, each distinct triple once with its multiplicity. A fixed number of
 // chunks, added in order: the same for any number of threads.
-CubicForm sum_cubic(const WhiteRows& rows, const std::vector<float>& third, ThreadPool& pool) {
+CubicForm sum_cubic(const RowMaker& maker, std::size_t n, ThreadPool& pool) {
   using Eigen::Index;
   using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
-  const auto p = static_cast<Index>(rows.dim());
+  const auto p = static_cast<Index>(maker.dim());
+  const std::size_t stride = WhiteRows::stride_of(maker.dim());
   // slices[j](l, k) for l >= k >= 0, over the columns from j on.
   using Slices = std::vector<Eigen::MatrixXd>;
   struct Tensor {
@@ -68,21 +235,25 @@ CubicForm sum_cubic(const WhiteRows& rows, const std::vector<float>& third, Thre
   };
   Tensor zero;
   for (Index j = 0; j < p; ++j) zero.slices.emplace_back(Eigen::MatrixXd::Zero(p - j, p - j));
-  constexpr std::size_t chunks = 16;
-  const std::size_t chunk = (rows.size() + chunks - 1) / chunks;
-  const Tensor tensor = block_sum(pool, rows.size(), chunk, zero, [&](std::size_t first, std::size_t count) {
+  // Few enough rows at a time that sums in floats have errors of at most 1e-6 and everything fits into the
+  // second-level cache.
+  constexpr std::size_t block = 4 * DrawnRows::block_rows, chunks = 16;
+  const std::size_t chunk = ((n + chunks - 1) / chunks + block - 1) / block * block;
+  const Tensor tensor = block_sum(pool, n, chunk, zero, [&](std::size_t first, std::size_t count) {
     Tensor part = zero;
-    // Few enough rows that sums in floats have errors of at most 1e-6 and everything fits into the
-    // second-level cache.
-    constexpr std::size_t block = 256;
+    std::vector<float> records(block * stride), third(block);
     Matrix weighted;
     std::vector<Matrix> sums;
     for (Index j = 0; j < p; ++j) sums.emplace_back(p - j, p - j);
     for (std::size_t at = first; at < first + count; at += block) {
-      const auto size = static_cast<Index>(std::min(block, first + count - at));
+      const std::size_t rows = std::min(block, first + count - at);
+      for (std::size_t k = 0; k < rows; k += DrawnRows::block_rows)
+        maker.make_with_third(at + k, std::min(DrawnRows::block_rows, rows - k), records.data() + k * stride,
+                              third.data() + k);
+      const auto size = static_cast<Index>(rows);
       const Eigen::Map<const Matrix, 0, Eigen::OuterStride<>> w(
-          rows.record(at), p, size, Eigen::OuterStride<>(static_cast<Index>(rows.stride())));
-      const Eigen::Map<const Eigen::RowVectorXf> f(third.data() + at, size);
+          records.data(), p, size, Eigen::OuterStride<>(static_cast<Index>(stride)));
+      const Eigen::Map<const Eigen::RowVectorXf> f(third.data(), size);
       for (Index j = 0; j < p; ++j) {
         const auto tail = w.bottomRows(p - j);
         weighted = tail.array().rowwise() * (f.array() * w.row(j).array());
@@ -94,109 +265,33 @@ CubicForm sum_cubic(const WhiteRows& rows, const std::vector<float>& third, Thre
     }
     return part;
   });
-  return {rows.dim(), [&](std::size_t j, std::size_t k, std::size_t l) {
+  return {maker.dim(), [&](std::size_t j, std::size_t k, std::size_t l) {
             const double multiplicity = j == k && k == l ? 1 : j == k || k == l ? 3 : 6;
             return multiplicity / 6 * tensor.slices[j](static_cast<Index>(l - j), static_cast<Index>(k - j));
           }};
 }
 
-constexpr std::size_t shell_count = 3;
-constexpr std::size_t orders = 2;  // 2 and 3
-
-// Over rows: the sums of their bounds, and the factors that cover the increase of every row in wider shells.
-struct BoundSums {
-  std::array<double, orders> total{};
-  std::array<std::array<double, shell_count>, orders> factor{{{1, 1, 1}, {1, 1, 1}}};
-  BoundSums& operator+=(const BoundSums& other) {
-    for (std::size_t o = 0; o < orders; ++o) {
-      total[o] += other.total[o];
-      for (std::size_t s = 0; s < shell_count; ++s) factor[o][s] = std::max(factor[o][s], other.factor[o][s]);
-    }
-    return *this;
-  }
-};
-
-// A block of rows on their way into the expansion.
-struct RowBlock {
-  std::vector<RowShape> shapes;
-  std::vector<double> y, e, squares, reach;
-  std::array<std::vector<double>, shell_count> suprema;
-  explicit RowBlock(std::size_t count) : shapes(count), y(count), e(count), squares(count), reach(count) {
-    suprema.fill(std::vector<double>(count));
-  }
-};
-
-// Fills in the records of rows first..first+count-1 but for their bounds, and for both orders the bounds in
-// the innermost shell.
-BoundSums expand_block(const CurvedRows& model, const Eigen::VectorXd& centre,
-                       const Eigen::MatrixXd& unwhiten, const Apart& apart, std::span<const Shell> shells,
-                       double bound_factor, std::size_t first, std::size_t count, WhiteRows& rows,
-                       std::array<std::vector<double>, orders>& bounds) {
+// The bounds of the order that makes the run cheaper. Those of order 3 are summed only if order 3 would pay
+// were it to read no rows at all.
+struct Chosen {
+  int order;
   BoundSums sums;
-  RowBlock block(count);
-  const RowStore::Matrix white = model.rows->whitened(first, count, unwhiten, apart.remaining);
-  const Eigen::VectorXd eta = model.rows->predictors(first, count, centre);
-  model.rows->responses(Rows::range(first, count), block.y);
-  model.curve->shapes({eta.data(), count}, block.y, block.shapes);
-  // A row of scale 0 has no remainder and is never drawn.
-  for (auto row = std::lower_bound(apart.rows.begin(), apart.rows.end(), first);
-       row != apart.rows.end() && *row < first + count; ++row)
-    block.shapes[*row - first].scale = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    const RowShape& shape = block.shapes[k];
-    float* record = rows.record(first + k);
-    double squares = 0;
-    for (std::size_t j = 0; j < rows.dim(); ++j) {
-      record[j] = static_cast<float>(shape.direction *
-                                     white(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)));
-      squares += static_cast<double>(record[j]) * static_cast<double>(record[j]);
-    }
-    rows.e(first + k) = static_cast<float>(shape.e);
-    rows.scale(first + k) = static_cast<float>(shape.scale);
-    block.e[k] = static_cast<double>(static_cast<float>(shape.e));
-    block.squares[k] = squares;
+  double passes;
+};
+Chosen choose_order(const RowMaker& maker, const ExpansionOptions& options, std::size_t n, ThreadPool& pool) {
+  if (options.order != 0) return {options.order, sum_bounds(maker, options.order, n, pool), 1};
+  const std::size_t p = maker.dim();
+  Chosen out{2, sum_bounds(maker, 2, n, pool), 1};
+  const double rows = out.sums.total * expected_pair_bound(2, p);
+  if (cheaper_order(n, p, options.steps, rows, 0) == 2) return out;
+  BoundSums third = sum_bounds(maker, 3, n, pool);
+  out.passes = 2;
+  if (cheaper_order(n, p, options.steps, rows, third.total * expected_pair_bound(3, p)) == 3) {
+    out.order = 3;
+    out.sums = std::move(third);
   }
-  for (std::size_t o = 0; o < orders; ++o) {
-    const int order = 2 + static_cast<int>(o);
-    for (std::size_t s = 0; s < shell_count; ++s) {
-      for (std::size_t k = 0; k < count; ++k) block.reach[k] = std::sqrt(block.squares[k]) * shells[s].radius;
-      model.curve->suprema(order + 1, block.e, block.reach, block.suprema[s]);
-    }
-    for (std::size_t k = 0; k < count; ++k) {
-      const double squares = block.squares[k], length = std::sqrt(squares);
-      const double scale = std::as_const(rows).scale(first + k);
-      // No row's innermost bound is below a hundredth of the next shell's: it keeps that shell's factor
-      // small.
-      const double inner = std::max(block.suprema[0][k], 0.01 * block.suprema[1][k]);
-      // Rounded up by more than float arithmetic can be wrong by.
-      constexpr double margin = 1 + 1e-5;
-      const double size = inner * scale * squares * (order == 2 ? length : squares) * margin * bound_factor;
-      bounds[o][first + k] = std::nextafter(static_cast<float>(size), std::numeric_limits<float>::infinity());
-      sums.total[o] += bounds[o][first + k];
-      for (std::size_t s = 1; s < shell_count; ++s)
-        if (scale > 0 && block.suprema[s][k] > 0)
-          sums.factor[o][s] = std::max(sums.factor[o][s], block.suprema[s][k] / inner);
-    }
-  }
-  return sums;
+  return out;
 }
-
-CubicForm cubic_form(const CurvedRows& model, const WhiteRows& rows, ThreadPool& pool) {
-  std::vector<float> third(rows.size());
-  pool.run((rows.size() + rows_per_block - 1) / rows_per_block, [&](std::size_t b) {
-    const std::size_t first = b * rows_per_block, count = std::min(rows_per_block, rows.size() - first);
-    std::vector<double> e(count), f(count);
-    for (std::size_t k = 0; k < count; ++k) e[k] = rows.e(first + k);
-    model.curve->third(e, f);
-    for (std::size_t k = 0; k < count; ++k)
-      third[first + k] = static_cast<float>(f[k] * rows.scale(first + k));
-  });
-  return sum_cubic(rows, third, pool);
-}
-
-}  // namespace
-
-namespace {
 
 // The sums of the rows that are left.
 Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const ExpansionOptions& options) {
@@ -237,26 +332,30 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
       upper.triangularView<Eigen::Upper>().solve(Eigen::MatrixXd::Identity(dim, dim));
   const double root = std::sqrt(static_cast<double>(p));
   std::vector<Shell> shells{{root + 3, 1}, {root + 6, 1}, {root + 12, 1}};
+  const auto maker =
+      std::make_shared<const RowMaker>(model, mode, unwhiten, apart, shells, options.bound_factor);
+  Chosen chosen = choose_order(*maker, options, n, pool);
+  const int order = chosen.order;
+  const double total = chosen.sums.total;
+  for (std::size_t s = 0; s < shell_count; ++s) shells[s].factor = chosen.sums.factors[s];
+  // Where the sum of the bounds overflows no row is ever drawn: every step reads all.
+  if (!std::isfinite(total)) std::fill(chosen.sums.blocks.begin(), chosen.sums.blocks.end(), 1.0);
+  CubicForm cubic = order == 3 ? sum_cubic(*maker, n, pool) : CubicForm();
+  if (order == 3) ++chosen.passes;
 
-  // Rows, and for both orders the bounds in the innermost shell and how much wider shells would need.
-  WhiteRows rows(n, p);
-  std::array<std::vector<double>, orders> bounds{std::vector<double>(n),
-                                                 std::vector<double>(n)};  // floats, exactly
-  const BoundSums sums =
-      block_sum(pool, n, rows_per_block, BoundSums{}, [&](std::size_t first, std::size_t count) {
-        return expand_block(model, mode.evaluated_at, unwhiten, apart, shells, options.bound_factor, first,
-                            count, rows, bounds);
-      });
-
-  const int order = options.order != 0
-                        ? options.order
-                        : cheaper_order(n, p, options.steps, sums.total[0] * expected_pair_bound(2, p),
-                                        sums.total[1] * expected_pair_bound(3, p));
-  const auto o = static_cast<std::size_t>(order - 2);
-  for (std::size_t s = 0; s < shell_count; ++s) shells[s].factor = sums.factor[o][s];
-  for (std::size_t i = 0; i < n; ++i) rows.bound(i) = static_cast<float>(bounds[o][i]);
-  AliasTable table(bounds[o]);
-  CubicForm cubic = order == 3 ? cubic_form(model, rows, pool) : CubicForm();
+  // With two draws per block, six blocks in seven would be made anyway.
+  const bool at_once = options.at_once.value_or(options.steps * total * expected_pair_bound(order, p) >
+                                                2 * static_cast<double>(chosen.sums.blocks.size()));
+  DrawnRows rows(
+      n, p, chosen.sums.blocks,
+      [maker, order](std::size_t first, std::size_t count, float* records) {
+        maker->make(order, first, count, records);
+      },
+      at_once ? Pages::huge : Pages::small);
+  if (at_once) {
+    rows.make_all(pool);
+    ++chosen.passes;
+  }
   const auto lower = upper.transpose().triangularView<Eigen::Lower>();
   const Derivatives likelihood = likelihood_of_others(mode, apart, options);
   const Unwhitening to_theta(apart.others(mode.evaluated_at), unwhiten);
@@ -272,10 +371,9 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
           .information = lower.solve(half.transpose()),
           .rows = std::move(rows),
           .cubic = std::move(cubic),
-          .total_bound = sums.total[o],
-          .table = std::move(table),
+          .total_bound = total,
           .shells = std::move(shells),
-          .passes = order == 3 ? 2.0 : 1.0};
+          .passes = chosen.passes};
 }
 
 }  // namespace mlo

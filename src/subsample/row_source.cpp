@@ -10,7 +10,7 @@
 namespace mlo {
 
 WeightedRows::WeightedRows(std::span<const double> probabilities)
-    : cells_(probabilities.size()), threshold_low_(probabilities.size()) {
+    : cells_(probabilities.size(), Pages::huge), threshold_low_(probabilities.size()) {
   const double n = static_cast<double>(probabilities.size());
   double total = 0;
   for (const double p : probabilities) total += p;

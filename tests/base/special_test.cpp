@@ -349,6 +349,25 @@ TEST_P(SpecialOnTarget, SumSoftplusHasItsLimits) {
   }
 }
 
+TEST_P(SpecialOnTarget, SigmoidAndSumSoftplusHaveTheBitsOfBoth) {
+  std::vector<double> values{kInf, -kInf, 0.0, -0.0, 800, -800};
+  append_uniform(values, -8, 8, 600);
+  append_uniform(values, -900, 900, 100);
+  for (std::size_t n = 0; n <= values.size(); n += n < 40 ? 1 : 37) {
+    const std::vector<double> x(values.end() - static_cast<std::ptrdiff_t>(n), values.end());
+    std::vector<double> out(n + 1, -7), expected(n);
+    const double sum = mlo::sigmoid_and_sum_softplus(x, std::span(out).first(n));
+    mlo::sigmoid(x, expected);
+    EXPECT_EQ(sum, mlo::sum_softplus(x)) << n;
+    EXPECT_EQ(out.back(), -7) << "written past the end";
+    out.pop_back();
+    EXPECT_EQ(out, expected) << n;
+    std::vector<double> same = x;  // in place
+    mlo::sigmoid_and_sum_softplus(same, same);
+    EXPECT_EQ(same, expected) << n;
+  }
+}
+
 MLO_ON_EVERY_TARGET(SpecialOnTarget);
 
 }  // namespace

@@ -38,15 +38,18 @@ void expect_matches_quadrature(std::string_view family, double (*draw)(Stream&, 
   const auto model = small_glm(family, 60, draw, prior, numbers);
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
+  bool at_once = false;
   for (const int order : {2, 3})
     for (const Thinning thinning : {Thinning::balanced, Thinning::factorised})
       for (const auto& [proposal, name] :
            {std::pair(WhiteProposal::Options{}, "tuned"),
             std::pair(WhiteProposal::Options{.step = 0.5}, "step 0.5"),
             std::pair(WhiteProposal::Options{.kind = WhiteProposal::Kind::random_walk}, "random walk")}) {
-        ExactKernel kernel(model, expansion_of(model, pool, {.order = order}),
+        // Rows made at once and when they are drawn, in turn; a test below says that the chains are the same.
+        ExactKernel kernel(model, expansion_of(model, pool, {.order = order, .at_once = at_once}),
                            {.proposal = proposal, .thinning = thinning}, pool);
         expect_moments(kernel, Eigen::Vector2d(0, 0), q.mean, q.covariance, 150'000, name);
+        at_once = !at_once;
       }
 }
 
@@ -145,9 +148,9 @@ TEST(Exact, LooseBoundsGiveTheSameLaw) {
 // of ids, used once each, in order.
 class DrawnBefore {
  public:
-  DrawnBefore(const AliasTable& table, std::size_t count) : ids_(count) {
+  DrawnBefore(const DrawnRows& rows, std::size_t count) : ids_(count) {
     Stream stream({.seed = 99, .chain = 0, .purpose = Purpose::rows, .iteration = 0});
-    table.draw(stream, ids_);
+    rows.draw(stream, ids_);
   }
   void draw(Stream& /*stream*/, std::span<RowId> ids) {
     ASSERT_LE(next_ + ids.size(), ids_.size()) << "the pool ran dry";
@@ -165,7 +168,7 @@ TEST(Exact, RowsDrawnBeforehandGiveTheSameLaw) {
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   const auto expansion = expansion_of(model, pool, {.order = 2});
-  ExactKernel kernel(model, expansion, {}, pool, DrawnBefore(expansion->table, 1'000'000));
+  ExactKernel kernel(model, expansion, {}, pool, DrawnBefore(expansion->rows, 1'000'000));
   expect_moments(kernel, Eigen::Vector2d(0, 0), q.mean, q.covariance, 150'000, "a pool");
 }
 
@@ -268,6 +271,46 @@ TEST(Exact, AnAuditChangesNoDraw) {
       EXPECT_EQ(plain, path(0.05));
       EXPECT_EQ(plain, path(1));
     }
+}
+
+// When rows are made does not change a chain: every step of it is the same, for every family, order and rule.
+TEST(Exact, IsTheSameChainWheneverRowsAreMade) {
+  const auto expect_same = [](std::string_view family, double (*draw)(Stream&, double),
+                              const FamilyNumbers& numbers = {}) {
+    SCOPED_TRACE(family);
+    const auto model = small_glm(family, 400, draw, Prior::normal(0, 2), numbers);
+    ThreadPool pool(1);
+    for (const int order : {2, 3})
+      for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
+        std::uint64_t rows = 0;
+        std::size_t made = 0;
+        const auto path = [&](bool at_once) {
+          // Loose bounds: steps read many rows, one at a time and in batches.
+          const auto expansion =
+              expansion_of(model, pool, {.order = order, .bound_factor = 8, .at_once = at_once});
+          ExactKernel kernel(model, expansion, {.thinning = thinning}, pool);
+          std::vector<double> out;
+          testing::run(kernel, Eigen::Vector2d(0, 0), 300, 3000,
+                       [&](const Eigen::VectorXd& theta, const StepInfo& info) {
+                         rows += info.rows_read;
+                         EXPECT_EQ(info.bound_violations, 0U);
+                         out.insert(out.end(), {theta[0], theta[1], info.log_ratio, info.accepted ? 1.0 : 0.0,
+                                                static_cast<double>(info.rows_read)});
+                       });
+          made = expansion->rows.made();
+          return out;
+        };
+        EXPECT_EQ(path(true), path(false));
+        EXPECT_GT(rows, 100U);
+        EXPECT_GT(made, 0U);
+      }
+  };
+  expect_same("logistic", testing::draw_logistic);
+  expect_same("probit", testing::draw_probit);
+  expect_same("poisson", testing::draw_poisson);
+  expect_same("negative-binomial", testing::draw_poisson, {{"size", 1.7}});
+  expect_same("gamma", testing::draw_gamma, {{"shape", 0.4}});
+  expect_same("student", testing::draw_gaussian, {{"freedom", 3}, {"known-sigma", 0.6}});
 }
 
 // A chain that is saved and loaded midway makes the same draws.

@@ -6,6 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
 #include "mlo/kernel/estimator.hpp"
 #include "mlo/kernel/full.hpp"
 #include "support/designs.hpp"
@@ -54,7 +58,7 @@ void expect_detailed_balance(const std::shared_ptr<const Family>& family, double
         point->derive();
       }
       for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
-        RemainderTest test(expansion, thinning, TableRows(expansion->table));
+        RemainderTest test(expansion, thinning, TableRows(expansion->rows));
         if (test.limit(a, b).rows >= 50) continue;  // where `exact` would read all rows
         ++pairs;
         // exp of the difference between the log-likelihood and its polynomial, from all rows.
@@ -91,6 +95,53 @@ TEST(RemainderTest, IsInDetailedBalance) {
 }
 TEST(RemainderTest, IsInDetailedBalanceWithLooseBounds) {
   expect_detailed_balance(make_family("logistic"), testing::draw_logistic, 4);
+}
+
+// Rows whose blocks are drawn too often or too seldom are not in detailed balance. The rows are sorted, so
+// that the blocks differ in what they say about a move.
+TEST(RemainderTest, IsNotInDetailedBalanceWithTheWrongSums) {
+  constexpr std::size_t n = 256;
+  Table table = regression_table(n, -1.5, {0.9}, 8, testing::draw_logistic);
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::vector<double> x = table.columns[1].numbers(), y = table.columns[0].numbers();
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
+  for (std::size_t i = 0; i < n; ++i) {
+    table.columns[1].numbers()[i] = x[order[i]];
+    table.columns[0].numbers()[i] = y[order[i]];
+  }
+  const Glm model(design_of(std::move(table), "y ~ x1"), make_family("logistic"),
+                  GlmPriors{std::vector<Prior>(2, Prior::normal(0, 5))});
+  ThreadPool pool(1);
+  const auto expansion = std::make_shared<const Expansion>(
+      expand(*model.curved(), pool, find_mode(model, pool), {.order = 2, .at_once = true}));
+  WhitePoint a(2, expansion->rows.stride()), b(2, expansion->rows.stride());
+  a.v = {-1.5, 1.0};
+  b.v = {1.2, -1.4};
+  a.derive();
+  b.derive();
+  const double change = RemainderTest(expansion, Thinning::balanced, TableRows(expansion->rows))
+                            .over_all_rows(pool, a, b)
+                            .change;
+  ASSERT_GT(std::abs(change), 0.02);
+  // The z of log(there / back), with the sums of the blocks times the factors.
+  const auto z = [&](const std::array<double, 4>& factors) {
+    std::vector<double> sums(4, 0);
+    for (std::size_t i = 0; i < n; ++i)
+      sums[i / DrawnRows::block_rows] += factors[i / DrawnRows::block_rows] * expansion->rows.bound(i);
+    const auto copy = [&](std::size_t first, std::size_t count, float* records) {
+      std::copy_n(expansion->rows.record(first), count * expansion->rows.stride(), records);
+    };
+    const DrawnRows rows(n, 2, sums, copy, Pages::small);
+    RemainderTest test(expansion, Thinning::balanced, TableRows(rows));
+    constexpr std::size_t trials = 400'000;
+    const double there = surviving(test, a, b, 100, trials), back = surviving(test, b, a, 200, trials);
+    const double error = std::sqrt(((1 - there) / there + (1 - back) / back) / trials);
+    return (std::log(there / back) - change) / error;
+  };
+  EXPECT_LT(std::abs(z({1, 1, 1, 1})), 5);
+  EXPECT_GT(std::abs(z({4, 1, 1, 0.25})), 10);
+  EXPECT_GT(std::abs(z({0.25, 1, 1, 4})), 10);
 }
 
 }  // namespace

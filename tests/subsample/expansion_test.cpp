@@ -140,6 +140,8 @@ void expect_expansion(std::string_view family, double (*draw)(Stream&, double), 
   for (const int order : {2, 3}) {
     const auto x = expand(*model.curved(), pool, mode, {.order = order});
     const auto halved = expand(*model.curved(), pool, mode, {.order = order, .bound_factor = 0.5});
+    x.rows.make_all(pool);
+    halved.rows.make_all(pool);
     std::size_t violations = 0, halved_violations = 0;
     for (int pair = 0; pair < 60; ++pair) {
       const Shell& shell = x.shells[static_cast<std::size_t>(pair % 3)];
@@ -206,6 +208,82 @@ TEST(Expansion, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(a.total_bound, b.total_bound);
   const std::vector<float> v{0.5F, -1, 2, 0, 0, 0, 0, 0};
   EXPECT_EQ(a.cubic(v.data()), b.cubic(v.data()));
+}
+
+// Rows that are made when they are drawn have the bounds that were summed before, and those of rows that are
+// made at once.
+TEST(Expansion, HasTheSameRowsWheneverTheyAreMade) {
+  const auto expect_same = [](std::string_view family, double (*draw)(Stream&, double),
+                              const FamilyNumbers& numbers = {}) {
+    SCOPED_TRACE(family);
+    Design design = design_of(regression_table(5000, 0.3, {0.9, 0.1}, 21, draw), "y ~ x1 + x2");
+    const Glm model(std::move(design), make_family(family, numbers),
+                    GlmPriors{.coefficients = std::vector<Prior>(3, Prior::normal(0, 2.5))});
+    ThreadPool one(1), three(3);
+    const Mode mode = find_mode(model, one);
+    for (const int order : {2, 3}) {
+      const auto lazy = expand(*model.curved(), one, mode, {.order = order, .at_once = false});
+      const auto whole = expand(*model.curved(), three, mode, {.order = order, .at_once = true});
+      EXPECT_EQ(lazy.rows.made(), 0U);
+      EXPECT_EQ(whole.rows.made(), DrawnRows::blocks_of(5000));
+      EXPECT_EQ(lazy.total_bound, whole.total_bound);
+      std::vector<RowId> ids(300), same(300);
+      Stream a({.seed = 3, .chain = 0, .purpose = Purpose::rows, .iteration = 0}), b = a;
+      lazy.rows.draw(a, ids);
+      whole.rows.draw(b, same);
+      EXPECT_EQ(ids, same);
+      double total = 0;
+      lazy.rows.make_all(one);
+      for (std::size_t i = 0; i < 5000; ++i) {
+        for (std::size_t j = 0; j < lazy.rows.stride(); ++j)
+          ASSERT_EQ(lazy.rows.record(i)[j], whole.rows.record(i)[j]) << "row " << i << ", float " << j;
+        total += lazy.rows.bound(i);
+      }
+      EXPECT_NEAR(total, lazy.total_bound, 1e-12 * total);
+    }
+  };
+  expect_same("logistic", testing::draw_logistic);
+  expect_same("probit", testing::draw_probit);
+  expect_same("poisson", testing::draw_poisson);
+  expect_same("negative-binomial", testing::draw_poisson, {{"size", 2.5}});
+  expect_same("gamma", testing::draw_gamma, {{"shape", 1.3}});
+  expect_same("student", testing::draw_gaussian, {{"freedom", 4}, {"known-sigma", 1.2}});
+}
+
+// Few draws: few blocks. Many draws: all of them, at once.
+TEST(Expansion, MakesAllRowsAtOnceWhereTheRunNeedsThem) {
+  Design design =
+      design_of(regression_table(50'000, 0.3, {0.9, 0.1}, 21, testing::draw_logistic), "y ~ x1 + x2");
+  const Glm model(std::move(design), make_family("logistic"),
+                  GlmPriors{.coefficients = std::vector<Prior>(3, Prior::normal(0, 2.5))});
+  ThreadPool pool(1);
+  const Mode mode = find_mode(model, pool);
+  const auto short_run = expand(*model.curved(), pool, mode, {.order = 2, .steps = 100});
+  const auto long_run = expand(*model.curved(), pool, mode, {.order = 2, .steps = 1e7});
+  EXPECT_EQ(short_run.rows.made(), 0U);
+  EXPECT_EQ(short_run.passes, 1);
+  EXPECT_EQ(long_run.rows.made(), DrawnRows::blocks_of(50'000));
+  EXPECT_EQ(long_run.passes, 2);
+}
+
+// The order that cheaper_order() chooses from the bounds of both, although those of order 3 are not always
+// summed.
+TEST(Expansion, ChoosesTheCheaperOrder) {
+  Design design =
+      design_of(regression_table(2000, 0.3, {0.9, 0.1}, 21, testing::draw_logistic), "y ~ x1 + x2");
+  const Glm model(std::move(design), make_family("logistic"),
+                  GlmPriors{.coefficients = std::vector<Prior>(3, Prior::normal(0, 2.5))});
+  ThreadPool pool(1);
+  const Mode mode = find_mode(model, pool);
+  const double rows_2 = expand(*model.curved(), pool, mode, {.order = 2}).expected_rows(),
+               rows_3 = expand(*model.curved(), pool, mode, {.order = 3}).expected_rows();
+  bool saw_2 = false, saw_3 = false;
+  for (double steps = 1; steps < 1e9; steps *= 3) {
+    const int order = expand(*model.curved(), pool, mode, {.steps = steps}).order;
+    EXPECT_EQ(order, cheaper_order(2000, 3, steps, rows_2, rows_3)) << steps;
+    (order == 2 ? saw_2 : saw_3) = true;
+  }
+  EXPECT_TRUE(saw_2 && saw_3);
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ void sigmoid(std::span<const double> x, std::span<double> out) noexcept;
 // below 1e-14 for any length (where the sum is not subnormal).
 [[nodiscard]] double sum_softplus(std::span<const double> x) noexcept;
 
+// Both of the above from one e^x per element: fills in sigmoid(x) and returns sum_softplus(x), the same bits.
+double sigmoid_and_sum_softplus(std::span<const double> x, std::span<double> out) noexcept;
+
 // log Gamma(x) for one number x > 0. Thread-safe, unlike std::lgamma, which writes to a global.
 [[nodiscard]] double log_gamma(double x) noexcept;
 

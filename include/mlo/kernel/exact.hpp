@@ -48,7 +48,7 @@ class ExactKernel {
 
   ExactKernel(const M& model, std::shared_ptr<const Expansion> expansion, const ExactOptions& options,
               ThreadPool& pool) requires std::same_as<S, TableRows>
-      : ExactKernel(model, expansion, options, pool, TableRows(expansion->table)) {}
+      : ExactKernel(model, expansion, options, pool, TableRows(expansion->rows)) {}
   ExactKernel(const M& model, std::shared_ptr<const Expansion> expansion, const ExactOptions& options,
               ThreadPool& pool, S source)
       : model_(&model),

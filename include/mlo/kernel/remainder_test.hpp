@@ -102,6 +102,7 @@ class RemainderTest {
   };
   [[nodiscard]] Sums over_all_rows(ThreadPool& pool, const WhitePoint& here, const WhitePoint& there) const {
     const Expansion& x = *expansion_;
+    x.rows.make_all(pool);
     const double unit = factor(here, there) * pair_bound(x.order, geometry(here, there));
     return block_sum(pool, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
       std::array<RowId, batch> ids;

@@ -167,6 +167,20 @@ template <Curve C>
   return sup;
 }
 
+// supremum() of many rows, by SIMD or from a table. Law: a result is never below supremum() by more than
+// suprema_slack of it, and never above that of a radius larger by suprema_reach of the curve's unit (1, or
+// Student's sqrt(freedom)) by more than suprema_slack; for log Phi by more than 10 % (its table's cells), and
+// above 10 at most the value there. An element's result does not depend on its position.
+inline constexpr double suprema_slack = 1e-8;
+inline constexpr double suprema_reach = 1e-6;
+struct Intervals {
+  std::span<const double> centre, radius;
+};
+void suprema(const SoftplusCurve& curve, int k, Intervals at, std::span<double> out) noexcept;
+void suprema(const LogPhiCurve& curve, int k, Intervals at, std::span<double> out) noexcept;
+void suprema(const ExpCurve& curve, int k, Intervals at, std::span<double> out) noexcept;
+void suprema(const StudentCurve& curve, int k, Intervals at, std::span<double> out) noexcept;
+
 // How a family's rows look as a curve: scale * f(e + direction * t) + tilt * t, up to a constant.
 struct RowShape {
   double e, scale, direction, tilt;
@@ -196,7 +210,7 @@ class RowCurve {
 
   virtual void shapes(std::span<const double> eta, std::span<const double> y,
                       std::span<RowShape> out) const noexcept = 0;
-  // supremum() of f^(k) over [e - radius, e + radius].
+  // The suprema() of f^(k) over [e - radius, e + radius].
   virtual void suprema(int k, std::span<const double> e, std::span<const double> radius,
                        std::span<double> out) const noexcept = 0;
   // f'''(e).
@@ -220,7 +234,7 @@ class CurveRows : public RowCurve {
 
   void suprema(int k, std::span<const double> e, std::span<const double> radius,
                std::span<double> out) const noexcept final {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = supremum(curve_, k, e[i], radius[i]);
+    mlo::suprema(curve_, k, {e, radius}, out);
   }
   void third(std::span<const double> e, std::span<double> out) const noexcept final {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = curve_.derivative(3, e[i]);

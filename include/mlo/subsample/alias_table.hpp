@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "mlo/base/huge_vector.hpp"
 #include "mlo/base/random.hpp"
+#include "mlo/base/raw_array.hpp"
 #include "mlo/model/model.hpp"
 
 namespace mlo {
@@ -44,7 +44,7 @@ class AliasTable {
     std::uint64_t threshold;
     RowId alias;
   };
-  HugeVector<Cell> cells_;
+  RawArray<Cell> cells_;
 };
 
 }  // namespace mlo

@@ -20,6 +20,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,7 +28,7 @@
 #include "mlo/model/curve.hpp"
 #include "mlo/model/lines.hpp"
 #include "mlo/model/mode.hpp"
-#include "mlo/subsample/alias_table.hpp"
+#include "mlo/subsample/drawn_rows.hpp"
 #include "mlo/subsample/white_rows.hpp"
 
 namespace mlo {
@@ -68,12 +69,11 @@ struct Expansion {
   Unwhitening to_theta;         // the same, in a form made for speed; see place() where lines are apart
   Eigen::VectorXd gradient;     // g
   Eigen::MatrixXd information;  // A
-  WhiteRows rows;
-  CubicForm cubic;            // for order 3
-  double total_bound = 0;     // sum of the c_i
-  AliasTable table;           // over the c_i
-  std::vector<Shell> shells;  // by radius; beyond the last there is no bound
-  double passes = 0;          // over the data, to compute all this
+  DrawnRows rows;               // with their c_i as bounds
+  CubicForm cubic;              // for order 3
+  double total_bound = 0;       // sum of the c_i
+  std::vector<Shell> shells;    // by radius; beyond the last there is no bound
+  double passes = 0;            // over the data, to compute all this
 
   [[nodiscard]] double expected_rows() const noexcept {
     return total_bound * expected_pair_bound(order, rows.dim());
@@ -88,6 +88,9 @@ struct ExpansionOptions {
   int order = 0;            // 2 or 3; 0: whichever makes the whole run cheaper
   double steps = 1e4;       // the number of steps in the run
   double bound_factor = 1;  // for tests: below 1 breaks the bound on purpose, above 1 loosens it
+  // Whether all rows are made at once, or each block of them when it is first drawn from. By default at once
+  // where the run would need nearly all of them. The draws are the same.
+  std::optional<bool> at_once = {};
   std::span<const AwkwardLine> apart = {};
   std::function<Derivatives(Rows)> derivatives =
       {};  // of the model at the centre; only where lines are apart
@@ -99,7 +102,9 @@ struct ExpansionOptions {
 [[nodiscard]] int cheaper_order(std::size_t rows, std::size_t dim, double steps, double rows_order_2,
                                 double rows_order_3) noexcept;
 
-// One pass over the rows, or two (order 3). The model's rows must outlive the result.
+// One pass over the rows for the bounds of order 2, unless the order is given as 3; where order 3 may be
+// cheaper, one for its bounds; one for the cubic form; and one more if all rows are made at once. The model's
+// rows and curve must outlive the result.
 [[nodiscard]] Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
                                const ExpansionOptions& options = {});
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "mlo/base/huge_vector.hpp"
 #include "mlo/base/random.hpp"
+#include "mlo/base/raw_array.hpp"
 #include "mlo/model/model.hpp"
 #include "mlo/subsample/alias_table.hpp"
 
@@ -42,7 +42,7 @@ class WeightedRows {
     RowId alias;
     float own_factor, alias_factor;
   };
-  HugeVector<Cell> cells_;
+  RawArray<Cell> cells_;
   std::vector<std::uint32_t> threshold_low_;
   double unit_ = 1;  // common to all factors
 };
@@ -94,22 +94,5 @@ template <class S>
 concept BoundRows = requires(S& s, Stream& stream, std::span<RowId> ids) {
   { s.draw(stream, ids) } -> std::same_as<void>;
 };
-
-// Rows drawn when they are asked for, from the table over the bounds.
-class TableRows {
- public:
-  explicit TableRows(const AliasTable& table) : table_(&table) {}
-  void draw(Stream& stream, std::span<RowId> ids) const noexcept {
-    if (ids.size() == 1) {
-      ids[0] = (*table_)(stream());
-    } else {
-      table_->draw(stream, ids);
-    }
-  }
-
- private:
-  const AliasTable* table_;
-};
-static_assert(BoundRows<TableRows>);
 
 }  // namespace mlo

@@ -11,22 +11,28 @@
 #include <span>
 
 #include "mlo/base/huge_vector.hpp"
+#include "mlo/base/raw_array.hpp"
 #include "mlo/model/model.hpp"
 
 namespace mlo {
 
 class WhiteRows {
  public:
-  WhiteRows(std::size_t rows, std::size_t dim)
-      : rows_(rows),
-        dim_(dim),
-        stride_((dim + 3 + lanes - 1) / lanes * lanes),
-        records_(rows * stride_, 0.0F) {}
+  // Cleared.
+  WhiteRows(std::size_t rows, std::size_t dim) : WhiteRows(rows, dim, Pages::huge) {
+    std::fill_n(records_.data(), records_.size(), 0.0F);
+  }
+  // Not cleared: before a record is read, all of its stride() floats must be written.
+  WhiteRows(std::size_t rows, std::size_t dim, Pages pages)
+      : rows_(rows), dim_(dim), stride_(stride_of(dim)), records_(rows * stride_, pages) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return rows_; }
   [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
   // Floats per record; also the length of the (zero-padded) vectors that dots() takes.
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  [[nodiscard]] static std::size_t stride_of(std::size_t dim) noexcept {
+    return (dim + 3 + lanes - 1) / lanes * lanes;
+  }
 
   [[nodiscard]] float* record(std::size_t i) noexcept { return records_.data() + i * stride_; }
   [[nodiscard]] const float* record(std::size_t i) const noexcept { return records_.data() + i * stride_; }
@@ -53,7 +59,7 @@ class WhiteRows {
  private:
   static constexpr std::size_t lanes = 8;
   std::size_t rows_, dim_, stride_;
-  HugeVector<float> records_;
+  RawArray<float> records_;
 };
 
 // sum_{j <= k <= l} T_jkl v_j v_k v_l, in floats: for a few dozen parameters some hundred SIMD products.
