@@ -79,8 +79,9 @@ LineSlices::Change LineSlices::at(const SliceLine& line, const Eigen::VectorXd& 
   Change out;
   for (std::size_t first = 0; first < n; first += Family::batch_rows) {
     const std::size_t count = std::min(Family::batch_rows, n - first);
-    out.log_likelihood += model_->family().sum(
-        {{moved_eta_.data() + first, count}, {line.y.data() + first, count}, log_second});
+    out.log_likelihood +=
+        model_->sum({{moved_eta_.data() + first, count}, {line.y.data() + first, count}, log_second},
+                    Rows(std::span(line.rows).subspan(first, count)));
   }
   out.log_prior = model_->log_prior_of(line.columns, params(moved_));
   info.rows_read += n;

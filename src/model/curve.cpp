@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "mlo/base/special.hpp"
+#include "mlo/model/row_store.hpp"
+#include "mlo/model/row_store.hpp"
 
 namespace mlo {
 namespace {
@@ -314,5 +316,16 @@ template class CurveRows<SoftplusCurve>;
 template class CurveRows<LogPhiCurve>;
 template class CurveRows<ExpCurve>;
 template class CurveRows<StudentCurve>;
+
+void CurvedRows::shapes(std::size_t first, std::span<const double> eta, std::span<const double> y,
+                        std::span<RowShape> out) const noexcept {
+  curve->shapes(eta, y, out);
+  const Design& design = rows->design();
+  if (!design.has_weight) return;
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    out[k].scale *= design.weight(first + k);
+    out[k].tilt *= design.weight(first + k);
+  }
+}
 
 }  // namespace mlo

@@ -104,7 +104,7 @@ void Glm::check() {
 }
 
 std::optional<CurvedRows> Glm::curved() const {
-  if (!curve_ || weighted()) return std::nullopt;
+  if (!curve_) return std::nullopt;
   return CurvedRows{&store_, curve_.get()};
 }
 
@@ -133,6 +133,17 @@ void Glm::weigh(Rows rows, std::initializer_list<std::span<double>> values) cons
     for (std::size_t k = 0; k < rows.size(); ++k) each[k] *= w[k];
 }
 
+double Glm::sum(const Batch& batch, Rows rows) const noexcept {
+  if (!weighted()) return family_->sum(batch);
+  std::array<double, block_rows> terms;
+  const std::span<double> here = std::span(terms).first(rows.size());
+  family_->terms(batch, here);
+  weigh(rows, {here});
+  double total = 0;
+  for (const double term : here) total += term;
+  return total;
+}
+
 double Glm::log_likelihood(Params theta, Rows rows) const noexcept {
   const Coefficients beta(theta, store_);
   Rows256 block;
@@ -140,15 +151,7 @@ double Glm::log_likelihood(Params theta, Rows rows) const noexcept {
   for (std::size_t first = 0; first < rows.size(); first += block_rows) {
     const std::size_t count = std::min(block_rows, rows.size() - first);
     load(beta, rows.part(first, count), block);
-    if (!weighted()) {
-      total += family_->sum(block.batch(count, log_second(theta)));
-      continue;
-    }
-    std::array<double, block_rows> terms;
-    const std::span<double> here = std::span(terms).first(count);
-    family_->terms(block.batch(count, log_second(theta)), here);
-    weigh(rows.part(first, count), {here});
-    for (const double term : here) total += term;
+    total += sum(block.batch(count, log_second(theta)), rows.part(first, count));
   }
   return total;
 }

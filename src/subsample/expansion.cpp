@@ -93,7 +93,7 @@ class RowMaker {
     const Rows rows = Rows::range(first, count);
     model_.rows->predictors(centre_, rows, {batch.eta.data(), count});
     model_.rows->responses(rows, {batch.y.data(), count});
-    model_.curve->shapes({batch.eta.data(), count}, {batch.y.data(), count}, {batch.shapes.data(), count});
+    model_.shapes(first, {batch.eta.data(), count}, {batch.y.data(), count}, {batch.shapes.data(), count});
     for (std::size_t k = 0; k < count; k += Whitening::batch)
       whitening_(first + k, std::min(Whitening::batch, count - k), std::span(batch.lengths).subspan(k),
                  white);

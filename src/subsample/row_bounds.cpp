@@ -43,7 +43,7 @@ RowBounds row_bounds(const CurvedRows& model, ThreadPool& pool, const Eigen::Vec
         std::vector<RowShape> shapes(count);
         std::vector<double> y(count), e(count), length(count), radius(count), sup(count);
         model.rows->responses(Rows::range(first, count), y);
-        model.curve->shapes({eta.data(), count}, y, shapes);
+        model.shapes(first, {eta.data(), count}, y, shapes);
         for (std::size_t k = 0; k < count; ++k) {
           e[k] = shapes[k].e;
           length[k] = lengths[static_cast<Eigen::Index>(k)];

@@ -49,7 +49,7 @@ std::vector<double> remainder_probabilities(const CurvedRows& model, ThreadPool&
     std::vector<RowShape> shapes(count);
     std::vector<double> y(count), e(count), t(count), d(count), mean_square(count, 0.0);
     model.rows->responses(Rows::range(first, count), y);
-    model.curve->shapes({eta.data(), count}, y, shapes);
+    model.shapes(first, {eta.data(), count}, y, shapes);
     for (std::size_t k = 0; k < count; ++k) e[k] = shapes[k].e;
     for (const Node& node : nodes)
       for (const double x : {node.x, -node.x}) {

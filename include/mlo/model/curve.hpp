@@ -270,6 +270,9 @@ class RowStore;
 struct CurvedRows {
   const RowStore* rows;
   const RowCurve* curve;
+  // The shapes of rows first, first + 1, ..., whose weights are in their scales and tilts.
+  void shapes(std::size_t first, std::span<const double> eta, std::span<const double> y,
+              std::span<RowShape> out) const noexcept;
 };
 
 extern template class CurveRows<SoftplusCurve>;

@@ -60,6 +60,9 @@ class Glm {
 
   void log_likelihoods(Params theta, Rows rows, std::span<double> terms) const noexcept;
   [[nodiscard]] double log_likelihood(Params theta, Rows rows) const noexcept;
+  // The sum of the terms of at most Family::batch_rows rows whose predictors are known. With or without parts
+  // that depend on y alone, as Family::sum.
+  [[nodiscard]] double sum(const Batch& batch, Rows rows) const noexcept;
   void prefetch(std::span<const RowId> ids) const noexcept { store_.prefetch(ids); }
   void log_likelihood_differences(Params from, Params to, std::span<const RowId> ids,
                                   std::span<double> differences) const noexcept;
