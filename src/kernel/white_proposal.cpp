@@ -49,12 +49,12 @@ void WhiteProposal::learn(bool accepted, std::uint64_t rows_read) noexcept {
 }
 
 // If the log ratio of target and fit has the sd s, draws from the fit are accepted with probability erfc(s /
-// 2). What is far from normal in each of p coordinates has an s that grows as the root of p: 0.32 each counts
-// as poor, an acceptance of 0.75 for two coordinates and 0.17 for 37.
+// 2). What is far from normal in each of p coordinates has an s that grows as the root of p: 0.3 each counts
+// as poor, an acceptance of 0.76 for two coordinates and 0.2 for 37.
 bool WhiteProposal::poor() const noexcept {
   constexpr double enough_trials = 30;
   const double poor_acceptance =
-      std::erfc(0.16 * std::sqrt(static_cast<double>(std::max<std::size_t>(dim_, 2))));
+      std::erfc(0.15 * std::sqrt(static_cast<double>(std::max<std::size_t>(dim_, 2))));
   const Tally& independent = tallies_[0];
   return !frozen_ && independent.steps >= enough_trials &&
          independent.accepted < poor_acceptance * independent.steps;
