@@ -85,7 +85,7 @@ class Files(BadInputTest):
         packed = bytearray(gzip.compress(self.read("data.csv")))
         packed[-6] ^= 0xFF  # in the checksum: the data themselves inflate
         self.write("data.csv.gz", bytes(packed))
-        self.refused(DATA, "data.csv.gz: the gzip data are corrupt (incorrect data check)", "data.csv.gz", "y ~ x1")
+        self.refused(DATA, "data.csv.gz: the gzip data are corrupt (incorrect checksum or length)", "data.csv.gz", "y ~ x1")
 
     def test_without_quiet_the_message_comes_last_and_standard_output_stays_empty(self):
         result = self.mlo("fit", "nosuch.csv", "y ~ x1")
