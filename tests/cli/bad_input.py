@@ -167,7 +167,7 @@ class Cells(BadInputTest):
 
     def test_a_text_column_is_told_from_a_mistaken_cell(self):
         self.write("data.csv", "y,city\n1,Oslo\n0,Rome\n1,Bern\n")
-        self.refused(DATA, 'data.csv:2: column "city" holds text ("Oslo"), but numbers are needed here', "data.csv",
+        self.refused(DATA, 'data.csv: column "city" holds text ("Oslo"), but log() needs numbers', "data.csv",
                      "y ~ log(city)")
 
     def test_a_word_in_a_column_that_is_said_to_hold_numbers_is_named(self):
