@@ -9,5 +9,6 @@ find_package(Boost 1.74 REQUIRED)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)

@@ -60,7 +60,7 @@ function(mlo_layer name)
     target_link_libraries(${target} PUBLIC Eigen3::Eigen Boost::headers Threads::Threads
       PRIVATE PkgConfig::hwy $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   elseif(name STREQUAL data)
-    target_link_libraries(${target} PRIVATE ZLIB::ZLIB PkgConfig::zstd ${CMAKE_DL_LIBS})  # dl: DuckDB is loaded at run time
+    target_link_libraries(${target} PRIVATE PkgConfig::isal PkgConfig::zstd ${CMAKE_DL_LIBS})  # dl: DuckDB is loaded at run time
   elseif(name MATCHES "^(model|subsample|kernel|chain|diagnose|method)$")  # not all need it, but they share precompiled headers
     target_link_libraries(${target} PRIVATE PkgConfig::hwy)
   elseif(name STREQUAL fit)

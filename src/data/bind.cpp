@@ -128,8 +128,13 @@ std::string Binder::text_words(const Expression& e) const {
 
 ValuesPtr Binder::number(const Expression& e, const std::string& user) {
   ValuesPtr values = bind(e);
-  if (values->type == Type::factor)
+  if (values->type == Type::factor) {
+    syntax::for_each_name(e, [&](const Expression& name) {
+      const Column& c = column(name.name);
+      if (c.is_text() && mostly_numbers(c.text())) throw not_numbers(table_, c);
+    });
     throw DataError(table_.source.name, fmt::format("{}, but {} needs numbers", text_words(e), user));
+  }
   if (values->width != 1)
     fail(e, fmt::format("{} has {} columns, but {} needs one", deparse(e), values->width, user));
   return values;

@@ -13,24 +13,20 @@ std::size_t Column::size() const noexcept {
   return std::get_if<Numbers>(&cells)->size();
 }
 
+bool mostly_numbers(const Text& text) noexcept {
+  return text.words && text.words->count > 0 && 2 * text.words->count <= text.words->cells;
+}
+
 DataError not_numbers(const Table& table, const Column& column) {
   const Text& text = column.text();
-  const std::string name = csv::quoted(column.name);
-  if (!text.words || text.words->count == 0) {
-    const std::string example = text.levels.empty() ? "" : fmt::format(" ({})", csv::quoted(text.levels[0]));
-    return {table.source.name,
-            fmt::format("column {} holds text{}, but numbers are needed here", name, example)};
-  }
   const Text::Words& words = *text.words;
-  const std::string value = csv::quoted(text.levels[text.codes[words.first]]);
-  const bool mistakes = 2 * words.count <= words.cells;  // a column of numbers with a few words in it
+  const bool one = words.count == 1;
   return {table.source.place(words.first),
-          mistakes
-              ? fmt::format("column {}: {} is not a number; {} of {} cells {} not: correct {}, or list the "
-                            "spelling with `na` if it means missing",
-                            name, value, grouped(words.count), grouped(words.cells),
-                            words.count == 1 ? "is" : "are", words.count == 1 ? "it" : "them")
-              : fmt::format("column {} holds text ({}), but numbers are needed here", name, value)};
+          fmt::format(
+              "column {}: {} is not a number; {} of {} cells {} not: correct {}, or list the spelling with "
+              "`na` if it means missing",
+              csv::quoted(column.name), csv::quoted(text.levels[text.codes[words.first]]),
+              grouped(words.count), grouped(words.cells), one ? "is" : "are", one ? "it" : "them")};
 }
 
 }  // namespace mlo

@@ -87,11 +87,11 @@ TEST(ByteSource, TellsCorruptGzip) {
   const std::string good = gzip(some_text(1000));
   std::string bad = good;
   bad[bad.size() - 8] ^= 1;  // the checksum
-  EXPECT_EQ(read_all(bad, 4096, 1000), ": the gzip data are corrupt (incorrect data check)");
+  EXPECT_EQ(read_all(bad, 4096, 1000), ": the gzip data are corrupt (incorrect checksum or length)");
   bad = good;
   bad[bad.size() - 4] ^= 1;  // the length
-  EXPECT_EQ(read_all(bad, 4096, 1000), ": the gzip data are corrupt (incorrect length check)");
-  EXPECT_EQ(read_all(good + "more", 4096, 1000), ": the gzip data are corrupt (incorrect header check)");
+  EXPECT_EQ(read_all(bad, 4096, 1000), ": the gzip data are corrupt (incorrect checksum or length)");
+  EXPECT_EQ(read_all(good + "more", 4096, 1000), ": the gzip data are corrupt (incorrect header)");
 }
 
 TEST(ByteSource, UnpacksZstdWhateverTheBlockSize) {

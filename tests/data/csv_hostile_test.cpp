@@ -46,7 +46,7 @@ TEST(HostileFiles, GzipThatLiesAboutItselfIsRefused) {
   const std::string good = gzip("x\n1\n2\n");
   std::string bad = good;
   bad[bad.size() - 4] = 100;  // the length
-  EXPECT_EQ(read_csv(bad).error, ": the gzip data are corrupt (incorrect length check)");
+  EXPECT_EQ(read_csv(bad).error, ": the gzip data are corrupt (incorrect checksum or length)");
   bad = good;
   bad[3] = 0x04;  // an extra field of a length that is in the data
   EXPECT_NE(read_csv(bad).error, "");

@@ -64,6 +64,19 @@ TEST(CsvTypes, RemembersTheFirstWordAndHowManyThereAre) {
   EXPECT_EQ(outcome.table.source.number(text.words->first), 3002U);
 }
 
+TEST(CsvTypes, TellsWhatIsWrongWithAColumnOfNumbersAndAFewWords) {
+  const TemporaryFile file("n,x\n1,2\n\n2,1O\n3,5\n4,-\n5,7\n");
+  const Outcome outcome = read_csv(file);
+  const Column& x = outcome.table.columns[1];
+  EXPECT_TRUE(mostly_numbers(x.text()));
+  EXPECT_EQ(std::string(not_numbers(outcome.table, x).what()),
+            file.path() +
+                ":4: column \"x\": \"1O\" is not a number; 2 of 5 cells are not: correct them, or list the "
+                "spelling with `na` if it means missing");
+  EXPECT_FALSE(mostly_numbers(text_of(read_csv("x\na\n1\nb\n"))));
+  EXPECT_FALSE(mostly_numbers(Text{.levels = {"1"}, .codes = {0}}));  // text, and nobody said why
+}
+
 TEST(CsvTypes, QuotedWordsKeepTheirBlanksAndOthersLoseThem) {
   const Text text = text_of(
       read_csv("t,n\n a b ,1\n\" a b \",2\n\"say \"\"hi\"\"\",3\n\"x,\ny\",4\n5\" pipe,5\n\" \",6\n"));

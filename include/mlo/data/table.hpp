@@ -64,9 +64,11 @@ struct Table {
   std::size_t rows = 0;
 };
 
-// What to say where numbers are needed and the column holds text: the place and value of the first cell that
-// is not a number, and how many there are. "data.csv:17: column "x": "1O0" is not a number; 1 of 3,000 cells
-// is not: ..."
+// Whether a text column is rather a column of numbers with mistakes in it: at least half of its cells are
+// numbers.
+[[nodiscard]] bool mostly_numbers(const Text& text) noexcept;
+// What to say of such a column where numbers are needed: the place and value of the first cell that is not a
+// number, and how many there are.
 [[nodiscard]] DataError not_numbers(const Table& table, const Column& column);
 
 }  // namespace mlo
