@@ -142,7 +142,7 @@ ManyFiles::ManyFiles(std::vector<std::string> files, const ReadOptions& options,
       check_header(file.name, reader->header());
     }
     // Others are closed until it is their turn: there may be more files than a program may have open.
-    if (file.is_pipe) file.reader = std::move(reader);
+    if (file.is_pipe || files_.empty()) file.reader = std::move(reader);
     files_.push_back(std::move(file));
   }
 }
@@ -179,15 +179,18 @@ Table ManyFiles::read_columns(std::span<const std::string> wanted, const Progres
   Fingerprint hash;
   const auto count = static_cast<double>(files_.size());
   for (File& file : files_) {
-    const std::unique_ptr<Reader> reader = file.is_pipe ? std::move(file.reader) : open_(file.name, options_);
+    const std::unique_ptr<Reader> opened = file.reader ? nullptr : open_(file.name, options_);
+    Reader& reader = opened ? *opened : *file.reader;
     const auto done = static_cast<double>(tables.size());
-    tables.push_back(reader->read(wanted, [&](double share) {
+    tables.push_back(reader.read(wanted, [&](double share) {
       if (progress) progress(std::min((done + share) / count, 1.0));
     }));
-    const std::uint64_t of_file = reader->fingerprint();
+    const std::uint64_t of_file = reader.fingerprint();
     hash.add({reinterpret_cast<const char*>(&of_file), sizeof of_file});
+    if (&file != &files_.front()) file.reader.reset();
   }
   agree_on_types(tables, progress);
+  files_.front().reader.reset();
 
   Table out;
   std::vector<std::pair<Source, std::size_t>> sources;

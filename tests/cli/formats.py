@@ -63,7 +63,7 @@ class SameData(FormatTest):
     """One table in all formats. Its cells have all the digits a double has, blanks, and a column of text."""
 
     names = ("y", "x1", "x2", "colour")
-    formula = "y ~ x1 + x2"
+    formula = "y ~ x1 + x2 + colour"
 
     def setUp(self):
         super().setUp()
@@ -76,6 +76,7 @@ class SameData(FormatTest):
                               source.choice(("red", "dark blue", "grün", None))])
         self.write("data.csv", self.csv(self.rows).encode())
         self.expected = self.fitted("plain", "data.csv", self.formula)
+        self.assertEqual(list(self.expected[2]), ["(Intercept)", "x1", "x2", "colourgrün", "colourred"])
 
     def csv(self, rows, names=None):
         order = [self.names.index(name) for name in names or self.names]
@@ -91,7 +92,9 @@ class SameData(FormatTest):
         self.assertEqual(self.fitted(run, *args, self.formula, **kwargs), self.expected)
 
     def test_rows_were_dropped_so_that_missing_cells_count(self):
-        self.assertEqual(self.expected[1], {"rows": 700, "used": 700 - 14 - 8, "dropped": 22})
+        used = sum(None not in row for row in self.rows)
+        self.assertLess(used, 600)
+        self.assertEqual(self.expected[1], {"rows": 700, "used": used, "dropped": 700 - used})
 
     def test_gzip_and_zstd(self):
         data = self.read("data.csv")
@@ -137,7 +140,8 @@ class SameData(FormatTest):
 
     def test_numpy(self):
         self.write("data.npy", npy(self.names[:3], [row[:3] for row in self.rows]))
-        self.same("numpy", "data.npy")
+        numbers = "y ~ x1 + x2"
+        self.assertEqual(self.fitted("numpy", "data.npy", numbers), self.fitted("csv", "data.csv", numbers))
 
     def test_methods_are_compared_on_several_files_and_queries(self):
         half = len(self.rows) // 2
@@ -146,10 +150,11 @@ class SameData(FormatTest):
         short = ("--methods", "exact", "--warmup", "50", "--draws", "100", "--reference-draws", "100", "--json", "--quiet")
 
         def compared(*args):
-            methods = json.loads(self.good("bench-methods", *args, self.formula, *short).stdout)["posterior"]
-            return methods
+            return json.loads(self.good("bench-methods", *args, self.formula, *short).stdout)["reference"]
 
         self.assertEqual(compared("a.csv", "b.csv"), compared("data.csv"))
+        if duckdb_library.find():
+            self.assertEqual(compared("--sql", "select * from 'data.csv'"), compared("data.csv"))
 
 
 class Resumed(FormatTest):
@@ -204,7 +209,7 @@ class SeveralFiles(FormatTest):
     def test_a_row_is_named_by_its_file_and_line(self):
         self.write("a.csv", "y,x\n1,2\n0,3\n")
         self.write("b.csv", "y,x\n\n1,5\n7,6\n")
-        self.refused(DATA, "b.csv:4: column \"y\": 7 is not 0 or 1", "a.csv", "b.csv", "y ~ x")
+        self.refused(DATA, 'b.csv:4: response "y": a logistic model needs 0 or 1 (got 7)', "a.csv", "b.csv", "y ~ x")
 
     def test_the_formula_comes_last(self):
         self.write("a.csv", "y,x\n1,2\n")
@@ -233,7 +238,7 @@ class Duckdb(FormatTest):
         self.write("text.so", b"not a library")
         for library in ("/nowhere/libduckdb.so", self.path("text.so")):
             self.variables = {"MLO_DUCKDB": library}
-            result = self.mlo("fit", "data.parquet", "y ~ x")
+            result = self.mlo("fit", "data.parquet", "y ~ x", "--quiet")
             self.assertEqual((result.code, result.stdout), (DATA, ""))
             self.assertRegex(result.stderr, "^mlo fit: data.parquet: Parquet files are read by DuckDB, but the library that "
                                             f"MLO_DUCKDB names cannot be loaded: {library}: ")
@@ -247,14 +252,14 @@ class Duckdb(FormatTest):
 
     def test_what_duckdb_says_of_a_query_is_passed_on_with_it(self):
         self.need_duckdb()
-        result = self.mlo("fit", "y ~ x", "--sql", "select y, x from nowhere")
+        result = self.mlo("fit", "y ~ x", "--sql", "select y, x from nowhere", "--quiet")
         self.assertEqual((result.code, result.stdout), (DATA, ""))
         self.assertRegex(result.stderr, "^mlo fit: --sql: Catalog Error: Table with name nowhere does not exist")
         self.assertIn("select y, x from nowhere", result.stderr)
 
     def test_a_row_of_a_query_is_named_by_its_number(self):
         self.need_duckdb()
-        self.refused(DATA, "--sql, row 2: column \"y\": 7 is not 0 or 1", "y ~ x", "--sql",
+        self.refused(DATA, '--sql, row 2: response "y": a logistic model needs 0 or 1 (got 7)', "y ~ x", "--sql",
                      "select * from (values (1, 2), (7, 3), (0, 1)) t(y, x)")
 
     def test_a_database_needs_a_query(self):
@@ -271,7 +276,7 @@ class Duckdb(FormatTest):
 
     def test_a_query_must_give_rows(self):
         self.need_duckdb()
-        result = self.mlo("fit", "y ~ x", "--sql", "create table t(x int)")
+        result = self.mlo("fit", "y ~ x", "--sql", "create table t(x int)", "--quiet")
         self.assertEqual((result.code, result.stdout), (DATA, ""))
         self.assertRegex(result.stderr, "^mlo fit: --sql: must be one query that gives rows")
 

@@ -35,7 +35,9 @@ class ManyFiles final : public Reader {
   struct File {
     std::string name;
     bool is_pipe = false;
-    std::unique_ptr<Reader> reader{};  // of a pipe, which can be opened only once
+    // Of a pipe, which can be opened only once; and of the first file, because others may share what it has
+    // set up: DuckDB takes longer to start than to read a small file.
+    std::unique_ptr<Reader> reader{};
   };
 
   [[nodiscard]] Table read_columns(std::span<const std::string> wanted, const Progress& progress) override;
