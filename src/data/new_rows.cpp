@@ -24,14 +24,6 @@ void add_names(std::span<const Expression> expressions, std::vector<std::string>
     });
 }
 
-// Columns that share a product of numbers; in those of factors, which of them a cell has values in.
-struct Part {
-  NumberProduct product;
-  std::vector<std::size_t> factors, strides;  // variables
-  std::size_t column = 0;                     // without factors
-  std::vector<std::vector<std::pair<std::size_t, double>>> of_cell;
-};
-
 }  // namespace
 
 std::vector<std::string> columns_of_rows(const Formula& formula, bool response) {
@@ -50,6 +42,14 @@ void check_header(const std::string& data, std::span<const std::string> header,
 }
 
 struct NewRows::Impl {
+  // Columns that share a product of numbers; in those of factors, which of them a cell has values in.
+  struct Part {
+    NumberProduct product;
+    std::vector<std::size_t> factors, strides;  // variables
+    std::size_t column = 0;                     // without factors
+    std::vector<std::vector<std::pair<std::size_t, double>>> of_cell;
+  };
+
   const Formula& formula;
   const Table& table;
   NewRowOptions options;
@@ -267,7 +267,7 @@ void NewRows::fill(std::size_t first, const Block& out) const {
       continue;
     }
     if (m.formula.intercept) row[0] = 1;
-    for (const Part& part : m.parts) {
+    for (const auto& part : m.parts) {
       double product = 1;
       for (const auto& [v, c] : part.product.parts) product *= numbers[v][c * count + i];
       if (!std::isfinite(product)) throw DataError(place(first + i), "a product of columns is not finite");
