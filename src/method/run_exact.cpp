@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "method/audit.hpp"
 #include "method/full_parts.hpp"
@@ -50,7 +51,11 @@ Expanded expanded(Sampler& s, const CurvedRows& curved) {
   };
   auto out = std::make_shared<const Expansion>(expand(
       curved, s.pool(), s.mode(),
-      {.order = s.plan().exact.order, .steps = s.steps(), .apart = apart, .derivatives = derivatives}));
+      {.order = s.plan().exact.order,
+       .steps = s.steps(),
+       .at_once = s.plan().exact.audit_share > 0 ? std::optional(true) : std::nullopt,  // it reads all rows
+       .apart = apart,
+       .derivatives = derivatives}));
   s.out().passes += out->passes;
   return {std::move(out), std::move(apart)};
 }

@@ -17,13 +17,13 @@ namespace mlo::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Sixteen rows at a time, one per lane, so that a number of U is loaded once for all of them.
-void WhitenColumns(const double* columns, std::size_t dim, const double* upper, double* squares,
-                   double* white) {
+void WhitenColumns(const double* columns, std::size_t count, std::size_t dim, const double* upper,
+                   double* squares, double* white) {
   const hn::CappedTag<double, 4> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d), group = 4 * lanes;
   constexpr std::size_t ld = Whitening::batch;
-  for (std::size_t k = 0; k < ld; k += group) {
+  for (std::size_t k = 0; k < count; k += group) {
     V s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
     const double* u = upper;
     for (std::size_t j = 0; j < dim; ++j) {
@@ -124,11 +124,12 @@ void Whitening::dense(std::size_t first, std::size_t count, std::span<double> sq
     const double* row = rows_->design().row(first + k);
     for (std::size_t j = 0; j < dim_; ++j) transposed[j * batch + k] = row[places_[j]];
   }
+  const std::size_t padded = (count + 15) / 16 * 16;
   for (std::size_t j = 0; j < dim_; ++j)
-    std::fill(transposed + j * batch + count, transposed + (j + 1) * batch, 0.0);
+    std::fill(transposed + j * batch + count, transposed + j * batch + padded, 0.0);
   std::array<double, batch> all;
   HWY_DYNAMIC_DISPATCH(WhitenColumns)
-  (transposed, dim_, upper_.data(), all.data(), white.empty() ? nullptr : white.data());
+  (transposed, count, dim_, upper_.data(), all.data(), white.empty() ? nullptr : white.data());
   std::copy_n(all.begin(), count, squares.begin());
 }
 

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,10 @@ constexpr BlockCell alias_mask = DrawnRows::block_rows - 1;
 static_assert((DrawnRows::block_rows & alias_mask) == 0);
 
 // Walker's alias table of a block, by Vose's method, as in AliasTable.
-void fill_cells(std::span<const double> bounds, std::span<BlockCell> cells) {
+void fill_cells(std::span<const float> bounds, std::span<BlockCell> cells) {
   const std::size_t count = bounds.size();
   double total = 0;
-  for (const double bound : bounds) total += bound;
+  for (const float bound : bounds) total += static_cast<double>(bound);
   const auto cell = [](double share, std::size_t alias) {
     const BlockCell threshold =
         share >= 1 ? ~BlockCell{0} : static_cast<BlockCell>(std::ldexp(std::max(share, 0.0), 64));
@@ -41,7 +42,7 @@ void fill_cells(std::span<const double> bounds, std::span<BlockCell> cells) {
   std::size_t smalls = 0, larges = 0;
   const double unit = static_cast<double>(count) / total;
   for (std::size_t i = 0; i < count; ++i) {
-    share[i] = bounds[i] * unit;
+    share[i] = static_cast<double>(bounds[i]) * unit;
     const bool less = share[i] < 1;
     (less ? small[smalls++] : large[larges++]) = static_cast<std::uint8_t>(i);
   }
@@ -62,32 +63,36 @@ void fill_cells(std::span<const double> bounds, std::span<BlockCell> cells) {
 }  // namespace
 
 struct DrawnRows::State {
-  State(std::size_t rows, std::size_t dim, std::span<const double> sums, Make maker, Pages pages)
-      : white(rows, dim, pages),
-        cells(rows, pages),
-        table(sums),
-        made(blocks_of(rows)),
-        make(std::move(maker)) {}
-
-  WhiteRows white;
-  RawArray<BlockCell> cells;
-  AliasTable table;  // over the blocks
-  std::vector<std::atomic<bool>> made;
-  Make make;
-  std::array<std::mutex, 16> locks;  // block b has lock b % 16
-
-  [[nodiscard]] std::size_t count(std::size_t block) const noexcept {
-    return std::min(block_rows, white.size() - block * block_rows);
+  State(std::size_t rows, std::size_t dim, std::span<const double> sums, std::shared_ptr<const RowMaker> m,
+        Pages pages)
+      : size(rows), cells(rows, pages), table(sums), made(blocks_of(rows)), maker(std::move(m)) {
+    if (pages == Pages::huge) kept.emplace(rows, dim, pages);
   }
 
-  void make_block(std::size_t block) {
+  std::size_t size;
+  RawArray<BlockCell> cells;
+  AliasTable table;                     // over the blocks
+  std::vector<std::atomic<bool>> made;  // the tables of the blocks
+  std::array<std::mutex, 16> locks;     // block b has lock b % 16
+  std::shared_ptr<const RowMaker> maker;
+  std::optional<WhiteRows> kept;
+
+  [[nodiscard]] std::size_t count(std::size_t block) const noexcept {
+    return std::min(block_rows, size - block * block_rows);
+  }
+
+  void make_table(std::size_t block) {
     if (made[block].load(std::memory_order_acquire)) return;
     const std::scoped_lock lock(locks[block % locks.size()]);
     if (made[block].load(std::memory_order_relaxed)) return;
+    std::array<float, block_rows> bounds;
     const std::size_t first = block * block_rows, rows = count(block);
-    make(first, rows, white.record(first));
-    std::array<double, block_rows> bounds;
-    for (std::size_t k = 0; k < rows; ++k) bounds[k] = std::as_const(white).bound(first + k);
+    if (kept) {
+      maker->records(first, rows, kept->record(first));
+      for (std::size_t k = 0; k < rows; ++k) bounds[k] = kept->bound(first + k);
+    } else {
+      maker->bounds(first, rows, bounds.data());
+    }
     fill_cells({bounds.data(), rows}, {cells.data() + first, rows});
     made[block].store(true, std::memory_order_release);
   }
@@ -107,13 +112,29 @@ struct DrawnRows::State {
   }
 };
 
-DrawnRows::DrawnRows(std::size_t rows, std::size_t dim, std::span<const double> sums, Make make, Pages pages)
-    : state_(std::make_unique<State>(rows, dim, sums, std::move(make), pages)), white_(&state_->white) {
+DrawnRows::DrawnRows(std::size_t rows, std::size_t dim, std::span<const double> sums,
+                     std::shared_ptr<const RowMaker> maker, ThreadPool* at_once)
+    : size_(rows),
+      dim_(dim),
+      state_(std::make_unique<State>(rows, dim, sums, std::move(maker),
+                                     at_once != nullptr ? Pages::huge : Pages::small)) {
   assert(sums.size() == blocks_of(rows));
+  if (at_once == nullptr) return;
+  constexpr std::size_t blocks_per_task = 64;
+  const std::size_t blocks = sums.size();
+  at_once->run((blocks + blocks_per_task - 1) / blocks_per_task, [&](std::size_t task) {
+    const std::size_t last = std::min(blocks, (task + 1) * blocks_per_task);
+    for (std::size_t b = task * blocks_per_task; b < last; ++b) state_->make_table(b);
+  });
 }
 DrawnRows::~DrawnRows() = default;
 DrawnRows::DrawnRows(DrawnRows&&) noexcept = default;
 DrawnRows& DrawnRows::operator=(DrawnRows&&) noexcept = default;
+
+bool DrawnRows::kept() const noexcept { return state_->kept.has_value(); }
+std::size_t DrawnRows::tables() const noexcept {
+  return static_cast<std::size_t>(std::count(state_->made.begin(), state_->made.end(), true));
+}
 
 // Two words per draw. Many draws wait for memory together: first for the table over the blocks, then for
 // those of the blocks.
@@ -121,7 +142,7 @@ void DrawnRows::draw(Stream& stream, std::span<RowId> ids) const {
   State& s = *state_;
   if (ids.size() == 1) {
     const std::size_t block = s.table(stream());
-    s.make_block(block);
+    s.make_table(block);
     ids[0] = s.row(block, stream());
     return;
   }
@@ -137,23 +158,34 @@ void DrawnRows::draw(Stream& stream, std::span<RowId> ids) const {
       __builtin_prefetch(&s.made[blocks[k]]);
     }
     for (std::size_t k = 0; k < count; ++k) {
-      s.make_block(blocks[k]);
+      s.make_table(blocks[k]);
       ids[first + k] = s.row(blocks[k], words[2 * k + 1]);
     }
   }
 }
 
-void DrawnRows::make_all(ThreadPool& pool) const {
-  constexpr std::size_t blocks_per_task = 64;
-  const std::size_t blocks = state_->made.size();
-  pool.run((blocks + blocks_per_task - 1) / blocks_per_task, [&](std::size_t task) {
-    const std::size_t last = std::min(blocks, (task + 1) * blocks_per_task);
-    for (std::size_t b = task * blocks_per_task; b < last; ++b) state_->make_block(b);
-  });
+const WhiteRows& DrawnRows::read(std::span<RowId> ids, WhiteRows& room) const {
+  if (state_->kept) {
+    if (ids.size() > 1)
+      for (const RowId i : ids) state_->kept->prefetch(i);
+    return *state_->kept;
+  }
+  assert(room.size() >= ids.size());
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    state_->maker->records(ids[k], 1, room.record(k));
+    ids[k] = static_cast<RowId>(k);
+  }
+  return room;
 }
 
-std::size_t DrawnRows::made() const noexcept {
-  return static_cast<std::size_t>(std::count(state_->made.begin(), state_->made.end(), true));
+const WhiteRows& DrawnRows::read_from(std::size_t first, std::span<RowId> ids, WhiteRows& room) const {
+  const bool here = kept();
+  for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = static_cast<RowId>(here ? first + k : k);
+  if (here) return *state_->kept;
+  assert(room.size() >= ids.size() && first % block_rows == 0);
+  for (std::size_t k = 0; k < ids.size(); k += block_rows)
+    state_->maker->records(first + k, std::min(block_rows, ids.size() - k), room.record(k));
+  return room;
 }
 
 }  // namespace mlo

@@ -73,10 +73,10 @@ using ShellFactors = std::array<double, shell_count>;
 
 // Rows on their way into the expansion. The same row gives the same numbers whatever rows it comes with, so a
 // block that is made later has the bounds that were summed.
-class RowMaker {
+class BoundedRows {
  public:
-  RowMaker(const CurvedRows& model, const Mode& mode, const Eigen::MatrixXd& unwhiten, const Apart& apart,
-           std::span<const Shell> shells, double bound_factor)
+  BoundedRows(const CurvedRows& model, const Mode& mode, const Eigen::MatrixXd& unwhiten, const Apart& apart,
+              std::span<const Shell> shells, double bound_factor)
       : model_(model),
         centre_(params(mode.evaluated_at), *model.rows),
         whitening_(*model.rows, unwhiten, apart.remaining),
@@ -110,11 +110,12 @@ class RowMaker {
       batch.scale[*row - first] = 0;
   }
 
-  // The bounds of loaded rows in the innermost shell; the factors become large enough for them.
-  void bound(int order, std::size_t count, RowBatch& batch, ShellFactors& factors) const {
+  // The bounds of loaded rows in the innermost shell; the factors, if asked for, become large enough for
+  // them.
+  void bound(int order, std::size_t count, RowBatch& batch, ShellFactors* factors = nullptr) const {
     // More than floats can be wrong by: those of the record, and those that its products are computed in.
     constexpr double margin = 1 + 1e-5, wider = 1 + 1e-6;
-    for (std::size_t s = 0; s < shell_count; ++s) {
+    for (std::size_t s = 0; s < (factors != nullptr ? shell_count : 2); ++s) {
       const double radius = radii_[s] * wider;
       for (std::size_t k = 0; k < count; ++k) batch.reach[k] = batch.lengths[k] * radius;
       model_.curve->suprema(order + 1, {batch.e.data(), count}, {batch.reach.data(), count},
@@ -131,18 +132,20 @@ class RowMaker {
       // No bound is 0, also where floats underflow.
       batch.bounds[k] = std::max(static_cast<float>(size), std::numeric_limits<float>::min());
     }
-    for (std::size_t s = 1; s < shell_count; ++s)
+    if (factors == nullptr) return;
+    for (std::size_t s = 1; s < shell_count; ++s) {
+      double& most = (*factors)[s];
       for (std::size_t k = 0; k < count; ++k)
-        if (batch.suprema[s][k] > factors[s] * batch.suprema[0][k] && batch.scale[k] > 0)
-          factors[s] = batch.suprema[s][k] / batch.suprema[0][k];
+        if (batch.suprema[s][k] > most * batch.suprema[0][k] && batch.scale[k] > 0)
+          most = batch.suprema[s][k] / batch.suprema[0][k];
+    }
   }
 
   // The records of one block of rows, with their bounds.
   void make(int order, std::size_t first, std::size_t count, float* records) const {
     RowBatch batch;
-    ShellFactors factors{1, 1, 1};
     load_records(first, count, batch, records);
-    bound(order, count, batch, factors);
+    bound(order, count, batch);
     const std::size_t stride = WhiteRows::stride_of(dim());
     for (std::size_t k = 0; k < count; ++k) records[k * stride + dim() + 2] = batch.bounds[k];
   }
@@ -158,8 +161,8 @@ class RowMaker {
  private:
   void load_records(std::size_t first, std::size_t count, RowBatch& batch, float* records) const {
     const std::size_t p = dim(), stride = WhiteRows::stride_of(p);
-    std::vector<double> white(p * Whitening::batch);
-    load(first, count, batch, white);
+    const auto white = std::make_unique_for_overwrite<double[]>(p * Whitening::batch);
+    load(first, count, batch, {white.get(), p * Whitening::batch});
     for (std::size_t k = 0; k < count; ++k) {
       float* record = records + k * stride;
       for (std::size_t j = 0; j < p; ++j)
@@ -178,6 +181,25 @@ class RowMaker {
   double bound_factor_;
 };
 
+// The same with the bounds of one order.
+class OrderedRows final : public RowMaker {
+ public:
+  OrderedRows(std::shared_ptr<const BoundedRows> rows, int order) : rows_(std::move(rows)), order_(order) {}
+  void bounds(std::size_t first, std::size_t count, float* out) const override {
+    RowBatch batch;
+    rows_->load(first, count, batch);
+    rows_->bound(order_, count, batch);
+    std::copy_n(batch.bounds.begin(), count, out);
+  }
+  void records(std::size_t first, std::size_t count, float* out) const override {
+    rows_->make(order_, first, count, out);
+  }
+
+ private:
+  std::shared_ptr<const BoundedRows> rows_;
+  int order_;
+};
+
 // The bounds of all rows, as far as a chain needs them before it runs.
 struct BoundSums {
   std::vector<double> blocks;  // the sums of the blocks
@@ -185,7 +207,7 @@ struct BoundSums {
   ShellFactors factors{1, 1, 1};
 };
 
-BoundSums sum_bounds(const RowMaker& maker, int order, std::size_t n, ThreadPool& pool) {
+BoundSums sum_bounds(const BoundedRows& maker, int order, std::size_t n, ThreadPool& pool) {
   struct Factors {
     ShellFactors most{1, 1, 1};
     Factors& operator+=(const Factors& other) {
@@ -202,7 +224,7 @@ BoundSums sum_bounds(const RowMaker& maker, int order, std::size_t n, ThreadPool
         for (std::size_t at = 0; at < count; at += batch_rows) {
           const std::size_t size = std::min(batch_rows, count - at);
           maker.load(first + at, size, batch);
-          maker.bound(order, size, batch, part.most);
+          maker.bound(order, size, batch, &part.most);
           for (std::size_t k = 0; k < size; k += DrawnRows::block_rows) {
             double sum = 0;
             for (std::size_t m = k; m < std::min(k + DrawnRows::block_rows, size); ++m)
@@ -219,7 +241,7 @@ BoundSums sum_bounds(const RowMaker& maker, int order, std::size_t n, ThreadPool
 
 // Sums of f_i''' w_ij w_ik w_il / 6, each distinct triple once with its multiplicity. A fixed number of
 // chunks, added in order: the same for any number of threads.
-CubicForm sum_cubic(const RowMaker& maker, std::size_t n, ThreadPool& pool) {
+CubicForm sum_cubic(const BoundedRows& maker, std::size_t n, ThreadPool& pool) {
   using Eigen::Index;
   using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
   const auto p = static_cast<Index>(maker.dim());
@@ -278,7 +300,8 @@ struct Chosen {
   BoundSums sums;
   double passes;
 };
-Chosen choose_order(const RowMaker& maker, const ExpansionOptions& options, std::size_t n, ThreadPool& pool) {
+Chosen choose_order(const BoundedRows& maker, const ExpansionOptions& options, std::size_t n,
+                    ThreadPool& pool) {
   if (options.order != 0) return {options.order, sum_bounds(maker, options.order, n, pool), 1};
   const std::size_t p = maker.dim();
   Chosen out{2, sum_bounds(maker, 2, n, pool), 1};
@@ -332,30 +355,23 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
       upper.triangularView<Eigen::Upper>().solve(Eigen::MatrixXd::Identity(dim, dim));
   const double root = std::sqrt(static_cast<double>(p));
   std::vector<Shell> shells{{root + 3, 1}, {root + 6, 1}, {root + 12, 1}};
-  const auto maker =
-      std::make_shared<const RowMaker>(model, mode, unwhiten, apart, shells, options.bound_factor);
-  Chosen chosen = choose_order(*maker, options, n, pool);
+  const auto rows_made =
+      std::make_shared<const BoundedRows>(model, mode, unwhiten, apart, shells, options.bound_factor);
+  Chosen chosen = choose_order(*rows_made, options, n, pool);
   const int order = chosen.order;
   const double total = chosen.sums.total;
   for (std::size_t s = 0; s < shell_count; ++s) shells[s].factor = chosen.sums.factors[s];
   // Where the sum of the bounds overflows no row is ever drawn: every step reads all.
   if (!std::isfinite(total)) std::fill(chosen.sums.blocks.begin(), chosen.sums.blocks.end(), 1.0);
-  CubicForm cubic = order == 3 ? sum_cubic(*maker, n, pool) : CubicForm();
+  CubicForm cubic = order == 3 ? sum_cubic(*rows_made, n, pool) : CubicForm();
   if (order == 3) ++chosen.passes;
 
-  // With two draws per block, six blocks in seven would be made anyway.
+  // With two draws per block, six blocks in seven would get a table anyway.
   const bool at_once = options.at_once.value_or(options.steps * total * expected_pair_bound(order, p) >
                                                 2 * static_cast<double>(chosen.sums.blocks.size()));
-  DrawnRows rows(
-      n, p, chosen.sums.blocks,
-      [maker, order](std::size_t first, std::size_t count, float* records) {
-        maker->make(order, first, count, records);
-      },
-      at_once ? Pages::huge : Pages::small);
-  if (at_once) {
-    rows.make_all(pool);
-    ++chosen.passes;
-  }
+  DrawnRows rows(n, p, chosen.sums.blocks, std::make_shared<const OrderedRows>(rows_made, order),
+                 at_once ? &pool : nullptr);
+  if (at_once) ++chosen.passes;
   const auto lower = upper.transpose().triangularView<Eigen::Lower>();
   const Derivatives likelihood = likelihood_of_others(mode, apart, options);
   const Unwhitening to_theta(apart.others(mode.evaluated_at), unwhiten);

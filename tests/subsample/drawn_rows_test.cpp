@@ -7,6 +7,7 @@
 #include <atomic>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 namespace mlo {
@@ -20,30 +21,39 @@ float bound_of(std::size_t i) {
                             (1 + static_cast<double>(i / 64)));
 }
 
+class Maker final : public RowMaker {
+ public:
+  mutable std::atomic<std::size_t> tables = 0, rows = 0;
+  void bounds(std::size_t first, std::size_t count, float* out) const override {
+    ++tables;
+    for (std::size_t k = 0; k < count; ++k) out[k] = bound_of(first + k);
+  }
+  void records(std::size_t first, std::size_t count, float* out) const override {
+    rows += count;
+    const std::size_t stride = WhiteRows::stride_of(dim);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::fill_n(out + k * stride, stride, static_cast<float>(first + k));
+      out[k * stride + dim + 2] = bound_of(first + k);
+    }
+  }
+};
+
 struct Made {
+  std::shared_ptr<const Maker> maker;
   DrawnRows rows;
-  std::shared_ptr<std::atomic<int>> calls;
 };
 
 // factor(b) scales the sum of block b: 1, or the draws are not in proportion to the bounds.
 template <class Factor>
-Made rows_of(std::size_t n, const Factor& factor) {
+Made rows_of(std::size_t n, ThreadPool* at_once, const Factor& factor) {
   std::vector<double> sums(DrawnRows::blocks_of(n), 0);
   for (std::size_t i = 0; i < n; ++i) sums[i / DrawnRows::block_rows] += static_cast<double>(bound_of(i));
   for (std::size_t b = 0; b < sums.size(); ++b) sums[b] *= factor(b);
-  auto calls = std::make_shared<std::atomic<int>>(0);
-  const auto make = [calls](std::size_t first, std::size_t count, float* records) {
-    ++*calls;
-    const std::size_t stride = WhiteRows::stride_of(dim);
-    for (std::size_t k = 0; k < count; ++k) {
-      std::fill_n(records + k * stride, stride, static_cast<float>(first + k));
-      records[k * stride + dim + 2] = bound_of(first + k);
-    }
-  };
-  return {DrawnRows(n, dim, sums, make, Pages::small), calls};
+  auto maker = std::make_shared<const Maker>();
+  return {maker, DrawnRows(n, dim, sums, maker, at_once)};
 }
-Made rows_of(std::size_t n) {
-  return rows_of(n, [](std::size_t) { return 1.0; });
+Made rows_of(std::size_t n, ThreadPool* at_once = nullptr) {
+  return rows_of(n, at_once, [](std::size_t) { return 1.0; });
 }
 
 Stream stream(std::uint64_t seed) {
@@ -81,31 +91,49 @@ TEST(DrawnRows, AreInProportionToTheirBoundsByChiSquare) {
     }
 }
 TEST(DrawnRows, WithAWrongSumAreNot) {
-  const Made made = rows_of(300, [](std::size_t b) { return b == 1 ? 1.1 : 1.0; });
+  const Made made = rows_of(300, nullptr, [](std::size_t b) { return b == 1 ? 1.1 : 1.0; });
   EXPECT_LT(p_value(made.rows, 1), 1e-9);
 }
 
-// The words of a stream decide, not when a block was made.
+// The words of a stream decide, not when a table was made.
 TEST(DrawnRows, AreTheSameMadeAtOnceOrWhenDrawn) {
-  const Made lazy = rows_of(10'000), whole = rows_of(10'000);
   ThreadPool pool(2);
-  whole.rows.make_all(pool);
-  EXPECT_EQ(whole.rows.made(), DrawnRows::blocks_of(10'000));
-  EXPECT_EQ(lazy.rows.made(), 0U);
+  const Made lazy = rows_of(10'000), whole = rows_of(10'000, &pool);
+  EXPECT_TRUE(whole.rows.kept() && !lazy.rows.kept());
+  EXPECT_EQ(whole.rows.tables(), DrawnRows::blocks_of(10'000));
+  EXPECT_EQ(lazy.rows.tables(), 0U);
   Stream a = stream(1), b = stream(1);
   for (std::size_t batch = 1; batch < 200; batch += 7) {
     std::vector<RowId> from_lazy(batch), from_whole(batch);
     lazy.rows.draw(a, from_lazy);
     whole.rows.draw(b, from_whole);
     ASSERT_EQ(from_lazy, from_whole);
-    for (const RowId i : from_lazy) {
-      EXPECT_EQ(lazy.rows.e(i), static_cast<double>(i));
-      EXPECT_EQ(lazy.rows.bound(i), static_cast<double>(bound_of(i)));
+    const std::vector<RowId> ids = from_lazy;
+    WhiteRows room(batch, dim);
+    const WhiteRows &made = lazy.rows.read(from_lazy, room), &kept = whole.rows.read(from_whole, room);
+    for (std::size_t k = 0; k < batch; ++k) {
+      EXPECT_EQ(made.e(from_lazy[k]), static_cast<double>(ids[k]));
+      EXPECT_EQ(made.bound(from_lazy[k]), static_cast<double>(bound_of(ids[k])));
+      for (std::size_t j = 0; j < lazy.rows.stride(); ++j)
+        EXPECT_EQ(made.record(from_lazy[k])[j], kept.record(from_whole[k])[j]);
     }
   }
 }
 
-TEST(DrawnRows, MakeTheBlocksThatAreDrawnFromAndNoOthers) {
+TEST(DrawnRows, CanBeReadInOrder) {
+  ThreadPool pool(1);
+  for (ThreadPool* at_once : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    const Made made = rows_of(300, at_once);
+    for (const std::size_t first : {0U, 128U, 256U}) {
+      std::vector<RowId> ids(std::min<std::size_t>(128, 300 - first));
+      WhiteRows room(128, dim);
+      const WhiteRows& rows = made.rows.read_from(first, ids, room);
+      for (std::size_t k = 0; k < ids.size(); ++k) EXPECT_EQ(rows.e(ids[k]), static_cast<double>(first + k));
+    }
+  }
+}
+
+TEST(DrawnRows, MakeTheTablesOfBlocksThatAreDrawnFromAndNoOthers) {
   const Made made = rows_of(1'000'000);
   Stream s = stream(2);
   std::vector<RowId> ids(50);
@@ -114,12 +142,13 @@ TEST(DrawnRows, MakeTheBlocksThatAreDrawnFromAndNoOthers) {
   for (const RowId i : ids) blocks.push_back(i / DrawnRows::block_rows);
   std::sort(blocks.begin(), blocks.end());
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-  EXPECT_EQ(made.rows.made(), blocks.size());
-  EXPECT_EQ(static_cast<std::size_t>(*made.calls), blocks.size());
-  // A block is made once.
+  EXPECT_EQ(made.rows.tables(), blocks.size());
+  EXPECT_EQ(made.maker->tables, blocks.size());
+  // Once each.
   Stream again = stream(2);
   made.rows.draw(again, ids);
-  EXPECT_EQ(static_cast<std::size_t>(*made.calls), blocks.size());
+  EXPECT_EQ(made.maker->tables, blocks.size());
+  EXPECT_EQ(made.maker->rows, 0U);
 }
 
 // Chains on several threads draw from the same rows. Under a thread sanitizer this also shows races.
@@ -133,9 +162,10 @@ TEST(DrawnRows, AreTheSameForAnyNumberOfThreads) {
     pool.run(chains, [&](std::size_t c) {
       Stream s = stream(c);
       for (std::size_t k = 0; k < draws; k += 3) made.rows.draw(s, std::span(out[c]).subspan(k, 3));
-      for (const RowId i : out[c]) read[c] += made.rows.bound(i) + made.rows.e(i);
+      WhiteRows room(1, dim);
+      for (RowId i : out[c]) read[c] += made.rows.read({&i, 1}, room).bound(i);
     });
-    EXPECT_LE(static_cast<std::size_t>(*made.calls), DrawnRows::blocks_of(20'000));
+    EXPECT_EQ(made.maker->tables, made.rows.tables());
     return std::pair(out, read);
   };
   EXPECT_EQ(draw(1), draw(4));

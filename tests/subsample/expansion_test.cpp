@@ -119,6 +119,19 @@ TEST(WhiteRows, DotsAndCubicsAreThoseOfPlainLoops) {
   }
 }
 
+// All rows in one place.
+WhiteRows all_rows(const Expansion& x) {
+  WhiteRows out(x.rows.size(), x.rows.dim());
+  for (std::size_t first = 0; first < out.size(); first += DrawnRows::block_rows) {
+    std::vector<RowId> ids(std::min(DrawnRows::block_rows, out.size() - first));
+    WhiteRows room(ids.size(), x.rows.dim());
+    const WhiteRows& rows = x.rows.read_from(first, ids, room);
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      std::copy_n(rows.record(ids[k]), out.stride(), out.record(first + k));
+  }
+  return out;
+}
+
 // The polynomial and the remainders add up to the log-likelihood, and every row respects its bound, in every
 // shell.
 void expect_expansion(std::string_view family, double (*draw)(Stream&, double), std::size_t columns,
@@ -139,36 +152,35 @@ void expect_expansion(std::string_view family, double (*draw)(Stream&, double), 
   std::uniform_real_distribution<double> uniform;
   for (const int order : {2, 3}) {
     const auto x = expand(*model.curved(), pool, mode, {.order = order});
-    const auto halved = expand(*model.curved(), pool, mode, {.order = order, .bound_factor = 0.5});
-    x.rows.make_all(pool);
-    halved.rows.make_all(pool);
+    const auto broken = expand(*model.curved(), pool, mode, {.order = order, .bound_factor = 0.5});
+    const WhiteRows rows = all_rows(x), halved = all_rows(broken);
     std::size_t violations = 0, halved_violations = 0;
     for (int pair = 0; pair < 60; ++pair) {
       const Shell& shell = x.shells[static_cast<std::size_t>(pair % 3)];
       const Eigen::VectorXd from = random_vector(random, p, shell.radius * uniform(random));
       const Eigen::VectorXd to = random_vector(random, p, shell.radius * uniform(random));
       const double unit = shell.factor * pair_bound(order, geometry(from, to));
-      std::vector<float> v(x.rows.stride(), 0.0F), u(x.rows.stride(), 0.0F);
+      std::vector<float> v(rows.stride(), 0.0F), u(rows.stride(), 0.0F);
       for (Eigen::Index j = 0; j < p; ++j) {
         v[static_cast<std::size_t>(j)] = static_cast<float>(from[j]);
         u[static_cast<std::size_t>(j)] = static_cast<float>(to[j]);
       }
       double remainders = 0, size = 0;
-      for (RowId i = 0; i < x.rows.size(); ++i) {
+      for (RowId i = 0; i < rows.size(); ++i) {
         float a = 0, b = 0;
-        x.rows.dots({&i, 1}, v.data(), u.data(), &a, &b);
+        rows.dots({&i, 1}, v.data(), u.data(), &a, &b);
         // d(t) is its change from 0, where it is 0.
         const auto d = [&](double t) {
-          const double e = x.rows.e(i), zero = 0;
+          const double e = rows.e(i), zero = 0;
           double change = 0;
           x.curve->changes(order, {&e, 1}, {&zero, 1}, {&t, 1}, {&change, 1});
-          return x.rows.scale(i) * change;
+          return rows.scale(i) * change;
         };
         const double r = d(static_cast<double>(b)) - d(static_cast<double>(a));
         remainders += r;
         size += std::abs(d(static_cast<double>(b))) + std::abs(d(static_cast<double>(a)));
-        violations += std::abs(r) > unit * x.rows.bound(i) ? 1 : 0;
-        halved_violations += std::abs(r) > unit * halved.rows.bound(i) ? 1 : 0;
+        violations += std::abs(r) > unit * rows.bound(i) ? 1 : 0;
+        halved_violations += std::abs(r) > unit * halved.bound(i) ? 1 : 0;
       }
       const auto polynomial = [&](const Eigen::VectorXd& w, const float* padded) {
         return x.gradient.dot(w) - 0.5 * w.dot(x.information * w) + (order == 3 ? x.cubic(padded) : 0);
@@ -224,20 +236,26 @@ TEST(Expansion, HasTheSameRowsWheneverTheyAreMade) {
     for (const int order : {2, 3}) {
       const auto lazy = expand(*model.curved(), one, mode, {.order = order, .at_once = false});
       const auto whole = expand(*model.curved(), three, mode, {.order = order, .at_once = true});
-      EXPECT_EQ(lazy.rows.made(), 0U);
-      EXPECT_EQ(whole.rows.made(), DrawnRows::blocks_of(5000));
+      EXPECT_EQ(lazy.rows.tables(), 0U);
+      EXPECT_TRUE(whole.rows.kept() && !lazy.rows.kept());
       EXPECT_EQ(lazy.total_bound, whole.total_bound);
       std::vector<RowId> ids(300), same(300);
       Stream a({.seed = 3, .chain = 0, .purpose = Purpose::rows, .iteration = 0}), b = a;
       lazy.rows.draw(a, ids);
       whole.rows.draw(b, same);
       EXPECT_EQ(ids, same);
+      const WhiteRows made = all_rows(lazy), kept = all_rows(whole);
       double total = 0;
-      lazy.rows.make_all(one);
       for (std::size_t i = 0; i < 5000; ++i) {
-        for (std::size_t j = 0; j < lazy.rows.stride(); ++j)
-          ASSERT_EQ(lazy.rows.record(i)[j], whole.rows.record(i)[j]) << "row " << i << ", float " << j;
-        total += lazy.rows.bound(i);
+        // Also a record that is made alone.
+        RowId id = static_cast<RowId>(i);
+        WhiteRows room(1, made.dim());
+        const float* alone = lazy.rows.read({&id, 1}, room).record(0);
+        for (std::size_t j = 0; j < made.stride(); ++j) {
+          ASSERT_EQ(made.record(i)[j], kept.record(i)[j]) << "row " << i << ", float " << j;
+          ASSERT_EQ(made.record(i)[j], alone[j]) << "row " << i << ", float " << j;
+        }
+        total += std::as_const(made).bound(i);
       }
       EXPECT_NEAR(total, lazy.total_bound, 1e-12 * total);
     }
@@ -260,9 +278,9 @@ TEST(Expansion, MakesAllRowsAtOnceWhereTheRunNeedsThem) {
   const Mode mode = find_mode(model, pool);
   const auto short_run = expand(*model.curved(), pool, mode, {.order = 2, .steps = 100});
   const auto long_run = expand(*model.curved(), pool, mode, {.order = 2, .steps = 1e7});
-  EXPECT_EQ(short_run.rows.made(), 0U);
+  EXPECT_FALSE(short_run.rows.kept());
   EXPECT_EQ(short_run.passes, 1);
-  EXPECT_EQ(long_run.rows.made(), DrawnRows::blocks_of(50'000));
+  EXPECT_TRUE(long_run.rows.kept());
   EXPECT_EQ(long_run.passes, 2);
 }
 

@@ -64,7 +64,10 @@ template <BoundRows S>
 class RemainderTest {
  public:
   RemainderTest(std::shared_ptr<const Expansion> expansion, Thinning thinning, S source)
-      : expansion_(std::move(expansion)), source_(std::move(source)), thinning_(thinning) {}
+      : expansion_(std::move(expansion)),
+        source_(std::move(source)),
+        thinning_(thinning),
+        room_(batch, expansion_->rows.dim()) {}
 
   // A bound on the mean number of rows, from the points' lengths alone; infinite where the rows' bounds do
   // not hold. Symmetric.
@@ -102,17 +105,17 @@ class RemainderTest {
   };
   [[nodiscard]] Sums over_all_rows(ThreadPool& pool, const WhitePoint& here, const WhitePoint& there) const {
     const Expansion& x = *expansion_;
-    x.rows.make_all(pool);
     const double unit = factor(here, there) * pair_bound(x.order, geometry(here, there));
     return block_sum(pool, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
       std::array<RowId, batch> ids;
-      RowChanges rows;
-      for (std::size_t k = 0; k < count; ++k) ids[k] = static_cast<RowId>(first + k);
-      rows.evaluate(x, {ids.data(), count}, here, there);
+      WhiteRows room(batch, x.rows.dim());
+      const WhiteRows& rows = x.rows.read_from(first, {ids.data(), count}, room);
+      RowChanges changes;
+      changes.evaluate(x, rows, {ids.data(), count}, here, there);
       Sums part;
       for (std::size_t k = 0; k < count; ++k) {
-        part.change += rows.r[k];
-        if (std::isfinite(unit) && std::abs(rows.r[k]) > x.rows.bound(ids[k]) * unit) ++part.violations;
+        part.change += changes.r[k];
+        if (std::isfinite(unit) && std::abs(changes.r[k]) > rows.bound(ids[k]) * unit) ++part.violations;
       }
       return part;
     });
@@ -121,21 +124,22 @@ class RemainderTest {
  private:
   // Rows evaluated together, so that their memory accesses overlap.
   static constexpr std::size_t batch = 128;
+  static_assert(batch % DrawnRows::block_rows == 0);
   // r_i = d_i(to) - d_i(from) of some rows, and room to work in.
   struct RowChanges {
     std::array<float, batch> from_dots, to_dots;
     std::array<double, batch> e, from, to, r;
-    void evaluate(const Expansion& x, std::span<const RowId> ids, const WhitePoint& here,
-                  const WhitePoint& there) noexcept {
+    void evaluate(const Expansion& x, const WhiteRows& rows, std::span<const RowId> ids,
+                  const WhitePoint& here, const WhitePoint& there) noexcept {
       const std::size_t size = ids.size();
-      x.rows.dots(ids, here.padded.data(), there.padded.data(), from_dots.data(), to_dots.data());
+      rows.dots(ids, here.padded.data(), there.padded.data(), from_dots.data(), to_dots.data());
       for (std::size_t k = 0; k < size; ++k) {
-        e[k] = x.rows.e(ids[k]);
+        e[k] = rows.e(ids[k]);
         from[k] = static_cast<double>(from_dots[k]);
         to[k] = static_cast<double>(to_dots[k]);
       }
       x.curve->changes(x.order, {e.data(), size}, {from.data(), size}, {to.data(), size}, {r.data(), size});
-      for (std::size_t k = 0; k < size; ++k) r[k] *= x.rows.scale(ids[k]);
+      for (std::size_t k = 0; k < size; ++k) r[k] *= rows.scale(ids[k]);
     }
   };
   // Rows, up to which counting exponential gaps is the faster way to a Poisson number.
@@ -164,13 +168,12 @@ class RemainderTest {
       count -= size;
       const std::span<RowId> ids(ids_.data(), size);
       source_.draw(stream, ids);
-      if (size > 1)
-        for (const RowId i : ids) x.rows.prefetch(i);
-      rows_.evaluate(x, ids, here, there);
+      const WhiteRows& rows = x.rows.read(ids, room_);
+      changes_.evaluate(x, rows, ids, here, there);
       info.rows_read += size;
       for (std::size_t k = 0; k < size && alive; ++k) {
-        const double rate = x.rows.bound(ids[k]) * unit;
-        double share = rows_.r[k] / rate;  // in [-1, 1] if the bound holds
+        const double rate = rows.bound(ids[k]) * unit;
+        double share = changes_.r[k] / rate;  // in [-1, 1] if the bound holds
         if (!(std::abs(share) <= 1)) {
           ++info.bound_violations;
           share = std::isnan(share) ? 0 : std::clamp(share, -1.0, 1.0);
@@ -192,7 +195,8 @@ class RemainderTest {
   S source_;
   Thinning thinning_;
   std::array<RowId, batch> ids_;
-  RowChanges rows_;
+  RowChanges changes_;
+  WhiteRows room_;  // for rows that are not kept
 };
 
 }  // namespace mlo

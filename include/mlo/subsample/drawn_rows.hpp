@@ -1,15 +1,14 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The rows as `exact` draws and reads them, in blocks of 64. A draw chooses a block in proportion to the sum
-// of its bounds and then a row of that block in proportion to its own, by an alias table each. Of the blocks
-// only the sums are needed from the start: the records and the table of a block are made when one of its rows
-// is first drawn. A default run on three million rows draws some hundred of them, so that nearly no block is
-// ever made. Made now or later, a block is the same, and so is every draw.
+// The rows as `exact` draws and reads them. A draw chooses a block of 64 rows in proportion to the sum of its
+// bounds and then a row of that block in proportion to its own, by an alias table each. Before a chain runs
+// only the sums are needed: the table of a block is made when one of its rows is first drawn, and a row's
+// record when it is read. A default run on three million rows draws some hundred of them. Where a run draws
+// many, all tables and records are made and kept at once. Either way a draw is the same, and so is a record.
 // docs/adr/0022-rows-made-when-drawn.md.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -21,6 +20,19 @@
 
 namespace mlo {
 
+// Rows of one block, first..first+count-1, of which a record may also be asked for alone. Law: a row's
+// numbers are the same at every call, and its bound is that of its record. Called from any thread.
+class RowMaker {
+ public:
+  RowMaker() = default;
+  virtual ~RowMaker() = default;
+  RowMaker(const RowMaker&) = delete;
+  RowMaker& operator=(const RowMaker&) = delete;
+  virtual void bounds(std::size_t first, std::size_t count, float* out) const = 0;
+  // Records as WhiteRows has them: all of their floats.
+  virtual void records(std::size_t first, std::size_t count, float* out) const = 0;
+};
+
 class DrawnRows {
  public:
   static constexpr std::size_t block_rows = 64;
@@ -28,42 +40,35 @@ class DrawnRows {
     return (rows + block_rows - 1) / block_rows;
   }
 
-  // Writes the records of rows first..first+count-1 of one block, all of their floats. Law: the same floats
-  // at every call. Called from any thread.
-  using Make = std::function<void(std::size_t first, std::size_t count, float* records)>;
-
-  // sums[b] is the sum of the bounds in block b: at least 0, finite, and not all are 0.
-  DrawnRows(std::size_t rows, std::size_t dim, std::span<const double> sums, Make make, Pages pages);
+  // sums[b] is the sum of the bounds in block b: at least 0, finite, and not all are 0. With a pool, all
+  // tables and records are made now.
+  DrawnRows(std::size_t rows, std::size_t dim, std::span<const double> sums,
+            std::shared_ptr<const RowMaker> maker, ThreadPool* at_once = nullptr);
   ~DrawnRows();
   DrawnRows(DrawnRows&&) noexcept;
   DrawnRows& operator=(DrawnRows&&) noexcept;
 
-  [[nodiscard]] std::size_t size() const noexcept { return white_->size(); }
-  [[nodiscard]] std::size_t dim() const noexcept { return white_->dim(); }
-  [[nodiscard]] std::size_t stride() const noexcept { return white_->stride(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
+  // Floats per record.
+  [[nodiscard]] std::size_t stride() const noexcept { return WhiteRows::stride_of(dim_); }
+  // Whether all records are kept; how many blocks have a table.
+  [[nodiscard]] bool kept() const noexcept;
+  [[nodiscard]] std::size_t tables() const noexcept;
 
-  // Independent rows, each drawn in proportion to its bound. They can then be read. Safe from any thread.
+  // Independent rows, each drawn in proportion to its bound. Safe from any thread.
   void draw(Stream& stream, std::span<RowId> ids) const;
-  // Afterwards every row can be read.
-  void make_all(ThreadPool& pool) const;
-  // How many blocks have been made.
-  [[nodiscard]] std::size_t made() const noexcept;
 
-  // Of a row that can be read: see WhiteRows.
-  [[nodiscard]] double e(std::size_t i) const noexcept { return white_->e(i); }
-  [[nodiscard]] double scale(std::size_t i) const noexcept { return white_->scale(i); }
-  [[nodiscard]] double bound(std::size_t i) const noexcept { return white_->bound(i); }
-  [[nodiscard]] const float* record(std::size_t i) const noexcept { return white_->record(i); }
-  void prefetch(std::size_t i) const noexcept { white_->prefetch(i); }
-  void dots(std::span<const RowId> ids, const float* v, const float* u, float* from,
-            float* to) const noexcept {
-    white_->dots(ids, v, u, from, to);
-  }
+  // Where rows can be read. Kept rows are read where they are; others are made in `room`, which has as many
+  // rows as ids at least, and ids becomes their places there.
+  [[nodiscard]] const WhiteRows& read(std::span<RowId> ids, WhiteRows& room) const;
+  // The same for rows first.. in ids.size() places; `first` is the first of a block.
+  [[nodiscard]] const WhiteRows& read_from(std::size_t first, std::span<RowId> ids, WhiteRows& room) const;
 
  private:
   struct State;
+  std::size_t size_, dim_;
   std::unique_ptr<State> state_;
-  const WhiteRows* white_;  // the state's
 };
 
 // Rows drawn when they are asked for, from the tables over the bounds.

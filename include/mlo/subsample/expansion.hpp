@@ -88,8 +88,8 @@ struct ExpansionOptions {
   int order = 0;            // 2 or 3; 0: whichever makes the whole run cheaper
   double steps = 1e4;       // the number of steps in the run
   double bound_factor = 1;  // for tests: below 1 breaks the bound on purpose, above 1 loosens it
-  // Whether all rows are made at once, or each block of them when it is first drawn from. By default at once
-  // where the run would need nearly all of them. The draws are the same.
+  // Whether all rows and tables are made at once, or each when it is first needed (DrawnRows). By default at
+  // once where the run would draw from nearly all blocks. The draws are the same.
   std::optional<bool> at_once = {};
   std::span<const AwkwardLine> apart = {};
   std::function<Derivatives(Rows)> derivatives =
