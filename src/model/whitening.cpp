@@ -85,19 +85,26 @@ Whitening::Whitening(const RowStore& rows, const Eigen::MatrixXd& upper, std::sp
     for (std::size_t j = place[column]; j < dim_; ++j)
       out[j] += factor * upper(static_cast<Eigen::Index>(place[column]), static_cast<Eigen::Index>(j));
   };
-  of_dense_.resize(design.dense.size() * dim_);
-  for (std::size_t d = 0; d < design.dense.size(); ++d) add(of_dense_.data() + d * dim_, design.dense[d], 1);
-  of_all_.resize(dim_);
+  const std::size_t dense = design.dense.size();
+  part_count_ = 1 + dense + rows.cells();
+  parts_.assign(part_count_ * dim_, 0.0);
+  const auto part = [&](std::size_t k) { return parts_.data() + k * dim_; };
   for (std::size_t j = 0; j < design.dim; ++j)
-    if (design.shift[j] != 0) add(of_all_.data(), j, -design.shift[j] / design.divisor[j]);
-  of_cell_.resize(rows.cells() * dim_);
+    if (design.shift[j] != 0) add(part(0), j, -design.shift[j] / design.divisor[j]);
+  for (std::size_t d = 0; d < dense; ++d) add(part(1 + d), design.dense[d], 1);
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const LevelBlock& block = design.blocks[b];
     for (std::size_t cell = 0; cell < block.cells; ++cell)
       for (std::size_t e = block.starts[cell]; e < block.starts[cell + 1]; ++e)
-        add(of_cell_.data() + (rows.first_cell(b) + cell) * dim_, block.columns[e],
+        add(part(1 + dense + rows.first_cell(b) + cell), block.columns[e],
             block.values[e] / design.divisor[block.columns[e]]);
   }
+  constexpr std::size_t most_products = 4'000'000;
+  if (part_count_ * part_count_ > most_products) return;
+  const auto size = static_cast<Eigen::Index>(part_count_);
+  const Eigen::Map<const Eigen::MatrixXd> all(parts_.data(), static_cast<Eigen::Index>(dim_), size);
+  products_.resize(part_count_ * part_count_);
+  Eigen::Map<Eigen::MatrixXd>(products_.data(), size, size).noalias() = all.transpose() * all;
 }
 
 void Whitening::operator()(std::size_t first, std::size_t count, std::span<double> squares,
@@ -133,28 +140,55 @@ void Whitening::dense(std::size_t first, std::size_t count, std::span<double> sq
   std::copy_n(all.begin(), count, squares.begin());
 }
 
-// A row's w is the sum of those of its dense columns and of its cells: O(q + K) rows of dim() numbers, not p.
+// A row's w is the sum of a few parts: those of its dense columns and of its cells, and one that all rows
+// A row's w is the sum of a few parts: those of its dense columns and of its cells, and one that all rows
+// have.
+void Whitening::add_parts(const double* record, std::span<double> w) const noexcept {
+  const Design& design = rows_->design();
+  const std::size_t dense = design.dense.size();
+  const auto add = [&](std::size_t part, double factor) {
+    const double* const row = parts_.data() + part * dim_;
+    for (std::size_t j = 0; j < dim_; ++j) w[j] += factor * row[j];
+  };
+  std::copy_n(parts_.begin(), dim_, w.begin());
+  for (std::size_t d = 0; d < dense; ++d) add(1 + d, record[d]);
+  for (std::size_t b = 0; b < design.blocks.size(); ++b)
+    add(1 + dense + rows_->first_cell(b) + design.blocks[b].cell(record), design.blocks[b].factor(record));
+}
+
+void Whitening::row(std::size_t i, std::span<double> w) const {
+  assert(by_rows() && w.size() == dim_);
+  add_parts(rows_->design().row(i), w);
+}
+
 void Whitening::coded(std::size_t first, std::size_t count, std::span<double> squares,
                       std::span<double> white) const {
   const Design& design = rows_->design();
-  std::vector<double> w(dim_);
-  const auto add = [&](const double* row, double factor) {
-    for (std::size_t j = 0; j < dim_; ++j) w[j] += factor * row[j];
-  };
+  const std::size_t dense = design.dense.size(), parts = 1 + dense + design.blocks.size();
+  std::vector<double> w(dim_), factor(parts, 1.0);
+  std::vector<std::size_t> part(parts);
+  for (std::size_t d = 0; d <= dense; ++d) part[d] = d;
   for (std::size_t k = 0; k < count; ++k) {
     const double* const row = design.row(first + k);
-    std::copy(of_all_.begin(), of_all_.end(), w.begin());
-    for (std::size_t d = 0; d < design.dense.size(); ++d) add(of_dense_.data() + d * dim_, row[d]);
+    std::copy_n(row, dense, factor.begin() + 1);
     for (std::size_t b = 0; b < design.blocks.size(); ++b) {
       const LevelBlock& block = design.blocks[b];
-      add(of_cell_.data() + (rows_->first_cell(b) + block.cell(row)) * dim_, block.factor(row));
+      part[1 + dense + b] = 1 + dense + rows_->first_cell(b) + block.cell(row);
+      factor[1 + dense + b] = block.factor(row);
     }
     double square = 0;
-    for (std::size_t j = 0; j < dim_; ++j) {
-      square += w[j] * w[j];
-      if (!white.empty()) white[j * batch + k] = w[j];
+    for (std::size_t a = 0; a < parts && !products_.empty(); ++a) {
+      const double* const products = products_.data() + part[a] * part_count_;
+      double sum = 0.5 * factor[a] * products[part[a]];
+      for (std::size_t b = 0; b < a; ++b) sum += factor[b] * products[part[b]];
+      square += 2 * factor[a] * sum;
     }
-    squares[k] = square;
+    if (!white.empty() || products_.empty()) {
+      add_parts(row, w);
+      for (std::size_t j = 0; j < dim_ && products_.empty(); ++j) square += w[j] * w[j];
+      for (std::size_t j = 0; j < dim_ && !white.empty(); ++j) white[j * batch + k] = w[j];
+    }
+    squares[k] = std::max(square, 0.0);
   }
 }
 

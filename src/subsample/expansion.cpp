@@ -161,12 +161,15 @@ class BoundedRows {
  private:
   void load_records(std::size_t first, std::size_t count, RowBatch& batch, float* records) const {
     const std::size_t p = dim(), stride = WhiteRows::stride_of(p);
-    const auto white = std::make_unique_for_overwrite<double[]>(p * Whitening::batch);
-    load(first, count, batch, {white.get(), p * Whitening::batch});
+    const bool by_rows = whitening_.by_rows();
+    const std::size_t room = by_rows ? p : p * Whitening::batch, step = by_rows ? 1 : Whitening::batch;
+    const auto white = std::make_unique_for_overwrite<double[]>(room);
+    load(first, count, batch, by_rows ? std::span<double>() : std::span(white.get(), room));
     for (std::size_t k = 0; k < count; ++k) {
       float* record = records + k * stride;
-      for (std::size_t j = 0; j < p; ++j)
-        record[j] = static_cast<float>(batch.direction[k] * white[j * Whitening::batch + k]);
+      if (by_rows) whitening_.row(first + k, {white.get(), p});
+      const double* w = white.get() + (by_rows ? 0 : k);
+      for (std::size_t j = 0; j < p; ++j) record[j] = static_cast<float>(batch.direction[k] * w[j * step]);
       std::fill(record + p, record + stride, 0.0F);
       record[p] = static_cast<float>(batch.e[k]);
       record[p + 1] = static_cast<float>(batch.scale[k]);
@@ -366,9 +369,12 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
   CubicForm cubic = order == 3 ? sum_cubic(*rows_made, n, pool) : CubicForm();
   if (order == 3) ++chosen.passes;
 
-  // With two draws per block, six blocks in seven would get a table anyway.
-  const bool at_once = options.at_once.value_or(options.steps * total * expected_pair_bound(order, p) >
-                                                2 * static_cast<double>(chosen.sums.blocks.size()));
+  // With two draws per block, six blocks in seven would get a table anyway. But records of hundreds of
+  // columns would take more memory than the data: they are made whenever they are read.
+  constexpr std::size_t most_bytes = 512'000'000;
+  const bool at_once = options.at_once.value_or(n * WhiteRows::stride_of(p) * sizeof(float) <= most_bytes &&
+                                                options.steps * total * expected_pair_bound(order, p) >
+                                                    2 * static_cast<double>(chosen.sums.blocks.size()));
   DrawnRows rows(n, p, chosen.sums.blocks, std::make_shared<const OrderedRows>(rows_made, order),
                  at_once ? &pool : nullptr);
   if (at_once) ++chosen.passes;

@@ -87,8 +87,14 @@ TEST_P(WhiteningOnTarget, IsAProductWithATriangle) {
             EXPECT_TRUE(within_roundings(got, w, 4 * (dim + 1), unit));
             square.add(static_cast<long double>(got) * static_cast<long double>(got));
           }
-          EXPECT_TRUE(within_roundings(squares[k], square, dim + 1, unit));
+          // With factors, a sum of products of parts: one for each pair of the row's columns and cells.
+          square.size += store.design().blocks.empty() ? 0 : 10;
+          EXPECT_TRUE(within_roundings(squares[k], square, 4 * (dim + 1), unit));
           EXPECT_EQ(squares[k], again[k]);
+          if (!whitening.by_rows()) continue;
+          std::vector<double> alone(dim);
+          whitening.row(first + k, alone);
+          for (std::size_t j = 0; j < dim; ++j) EXPECT_EQ(alone[j], white[j * Whitening::batch + k]);
         }
         EXPECT_EQ(squares[count], -7) << "written past the end";
       }

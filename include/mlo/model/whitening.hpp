@@ -27,7 +27,12 @@ class Whitening {
   void operator()(std::size_t first, std::size_t count, std::span<double> squares,
                   std::span<double> white = {}) const;
 
+  // Whether rows have factors. Then they are best made one at a time: the same w as above, side by side.
+  [[nodiscard]] bool by_rows() const noexcept { return part_count_ > 0; }
+  void row(std::size_t i, std::span<double> w) const;
+
  private:
+  void add_parts(const double* record, std::span<double> w) const noexcept;
   void dense(std::size_t first, std::size_t count, std::span<double> squares, std::span<double> white) const;
   void coded(std::size_t first, std::size_t count, std::span<double> squares, std::span<double> white) const;
 
@@ -36,8 +41,11 @@ class Whitening {
   // Without factors: the places of the columns in a record, and U by column, from the top to the diagonal.
   std::vector<std::size_t> places_;
   std::vector<double> upper_;
-  // With factors: what a dense column, a cell of a block and every row add to w, a row of dim() numbers each.
-  std::vector<double> of_dense_, of_cell_, of_all_;
+  // With factors: what every row, a dense column and a cell of a block add to w, a row of dim() numbers each,
+  // one after the other; and the products of these rows with each other, which give |w|^2 in O((q + K)^2).
+  // Empty if there would be too many.
+  std::vector<double> parts_, products_;
+  std::size_t part_count_ = 0;
 };
 
 }  // namespace mlo
