@@ -17,6 +17,10 @@ namespace mlo::csv {
 
 namespace {
 
+// How much more room is made than there are rows to expect, because that is a guess: the first part of a
+// compressed file may be easier to compress than the rest. To grow again near the end would copy all columns.
+constexpr double spare_room = 1.25;
+
 // Makes room for `rows` cells. The pages of a long column are written once and in order, and the system's
 // work of clearing them is a good part of reading; with huge pages it has far fewer of them to find and map.
 template <class T>
@@ -26,7 +30,8 @@ void make_room_for(std::vector<T>& cells, std::size_t rows) {
   constexpr std::uintptr_t huge = std::uintptr_t{2} << 20U;
   const auto begin = reinterpret_cast<std::uintptr_t>(cells.data());
   const std::uintptr_t first = (begin + huge - 1) / huge * huge;
-  const std::uintptr_t last = (begin + rows * sizeof(T)) / huge * huge;
+  const std::uintptr_t last =
+      (begin + static_cast<std::size_t>(static_cast<double>(rows) / spare_room) * sizeof(T)) / huge * huge;
   if (last > first)  // a request; it does not matter if it is refused
     ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 #endif
@@ -218,12 +223,12 @@ void Pass::fail(std::size_t line, const std::string& rule) const {
   throw DataError(file_ + ":" + std::to_string(line), rule);
 }
 
-// How many rows to make room for when there are `rows` already: a little more than the share of the file read
+// How many rows to make room for when there are `rows` already: more than the share of the file read
 // so far suggests, within limits because that guess may be wrong. Room that is never filled is never touched,
 // so it costs no memory. Columns grow one after the other, so peak memory is the table plus one column.
 std::size_t Pass::expected_rows(std::size_t rows, double share) const noexcept {
   const auto now = static_cast<double>(rows);
-  const double expected = share > 0.0 ? 1.03 * now / share + 1024.0 : 2.0 * now;
+  const double expected = share > 0.0 ? spare_room * now / share + 1024.0 : 2.0 * now;
   const double cheap = 1e8 / static_cast<double>(std::max<std::size_t>(columns_.size(), 1));  // 800 MB in all
   return static_cast<std::size_t>(std::clamp(expected, 1.5 * now, std::max(8.0 * now, cheap))) + 1;
 }
