@@ -97,10 +97,14 @@ void predictions(benchmark::State& state, const char* family, mlo::PredictionTyp
 
 void scores(benchmark::State& state, const char* name) {
   const std::shared_ptr<const mlo::Family> family = mlo::make_family(name);
+  const std::vector<double> columns = normals(rows * dim, 1, 11);
   mlo::ScoredRows data;
-  data.x = normals(rows * dim, 1, 11);
-  data.offsets.assign(rows, 0.0);
+  data.complete.assign(rows, 1);
   for (std::size_t k = 0; k < rows; ++k) data.y.push_back(static_cast<double>(k % 2));
+  data.fill = [&](std::size_t first, std::span<double> x, std::span<double> offsets) {
+    std::copy_n(columns.data() + first * dim, x.size(), x.begin());
+    std::fill(offsets.begin(), offsets.end(), 0.0);
+  };
   mlo::ThreadPool pool(1);
   for ([[maybe_unused]] const auto _ : state)
     benchmark::DoNotOptimize(mlo::score(*family, posterior(), data, pool));

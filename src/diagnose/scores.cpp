@@ -163,39 +163,51 @@ double log_mean_exp(std::span<const double> terms) noexcept {
 }
 
 Scores score(const Family& family, const PosteriorDraws& draws, const ScoredRows& rows, ThreadPool& pool) {
-  const std::size_t n = rows.size(), dim = draws.coefficients();
-  assert(n >= 1 && rows.x.size() == n * dim && rows.offsets.size() == n && draws.draws() >= 1);
-  std::vector<double> log_densities(n), means(n);
+  const std::size_t all = rows.y.size(), dim = draws.coefficients();
+  assert(rows.complete.size() == all && draws.draws() >= 1);
+  std::vector<double> log_densities(all), means(all);
   constexpr std::size_t block = RowScorer::most_rows;
-  pool.run((n + block - 1) / block, [&](std::size_t task) {
-    const std::size_t first = task * block, count = std::min(block, n - first);
-    const auto part = [&](const std::vector<double>& all) { return std::span(all).subspan(first, count); };
+  pool.run((all + block - 1) / block, [&](std::size_t task) {
+    const std::size_t first = task * block, count = std::min(block, all - first);
+    std::vector<double> x(count * dim), offsets(count);
+    rows.fill(first, x, offsets);
     RowScorer(family, draws)
-        .score(std::span(rows.x).subspan(first * dim, count * dim), part(rows.offsets), part(rows.y),
+        .score(x, offsets, std::span(rows.y).subspan(first, count),
                std::span(log_densities).subspan(first, count), std::span(means).subspan(first, count));
   });
+  std::vector<double> y = rows.y;
+  std::size_t n = 0;  // of complete rows
+  for (std::size_t k = 0; k < all; ++k) {
+    if (rows.complete[k] == 0) continue;
+    log_densities[n] = log_densities[k];
+    means[n] = means[k];
+    y[n++] = y[k];
+  }
+  assert(n >= 1);
+  for (std::vector<double>* part : {&log_densities, &means, &y}) part->resize(n);
 
   Scores out;
   out.rows = n;
+  out.missing = all - n;
   const Spread spread = spread_of(log_densities);
   out.log_score = spread.mean;
   out.log_score_error = spread.sd / std::sqrt(static_cast<double>(n));
   const FamilySpec& spec = family.spec();
   if (spec.link == Link::logit || spec.link == Link::probit) {
-    out.auc = area_under_curve(means, rows.y);
-    out.brier = mean_squared_error(means, rows.y);
+    out.auc = area_under_curve(means, y);
+    out.brier = mean_squared_error(means, y);
   } else {
-    out.rmse = std::sqrt(mean_squared_error(means, rows.y));
+    out.rmse = std::sqrt(mean_squared_error(means, y));
     if (spec.deviance != nullptr) {
       const auto second = draws.second();
       const double sum = std::accumulate(second.begin(), second.end(), 0.0);
       const double value = second.empty() ? family.known_second() : sum / static_cast<double>(second.size());
       double total = 0;
-      for (std::size_t k = 0; k < n; ++k) total += spec.deviance(rows.y[k], means[k], value);
+      for (std::size_t k = 0; k < n; ++k) total += spec.deviance(y[k], means[k], value);
       out.deviance = total / static_cast<double>(n);
     }
   }
-  out.calibration = calibration(means, rows.y);
+  out.calibration = calibration(means, y);
   return out;
 }
 

@@ -248,10 +248,10 @@ Table hold_out(Table& table, const FitOptions& options) {
   return held;
 }
 
-void add_holdout(const FitOptions& options, const HeldOut& held, FitResult& result) {
+void add_holdout(const FitOptions& options, const HeldOutRows& held, FitResult& result) {
   RunSummary& s = result.summary;
-  s.holdout = score_held_out(options, held, result.chains);
-  s.notes.push_back(fmt::format("{} of {} rows were held out (`holdout {}`)", grouped(held.total),
+  s.holdout = held.score(options, result.chains);
+  s.notes.push_back(fmt::format("{} of {} rows were held out (`holdout {}`)", grouped(held.size()),
                                 grouped(s.data.rows), *options.holdout));
 }
 
@@ -285,13 +285,12 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   const std::vector<std::string> wanted = wanted_columns(options, formula, reader.header());
   Table table = reader.read(wanted, show);
   std::vector<UsedColumn> columns = used_columns(reader.header(), table);
-  std::optional<HeldOut> held;
+  std::optional<HeldOutRows> held;
   Table held_table;
   if (options.holdout) held_table = hold_out(table, options);
   Loaded loaded = load(options, formula, std::move(table));
-  if (options.holdout) held = read_held_out(options, formula, loaded.recipe, held_table);
-  held_table = {};
-  if (held) loaded.data.rows += held->total;
+  if (options.holdout) held.emplace(options, formula, loaded.recipe, std::move(held_table));
+  if (held) loaded.data.rows += held->size();
   const Plan plan = resolve(options, {.rows = loaded.model->rows(),
                                       .dim = loaded.model->dim(),
                                       .all_positive = loaded.model->all_positive()});

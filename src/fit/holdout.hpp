@@ -4,27 +4,34 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "mlo/chain/draws.hpp"
-#include "mlo/data/design.hpp"
 #include "mlo/data/formula.hpp"
+#include "mlo/data/new_rows.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/diagnose/scores.hpp"
 #include "mlo/method/options.hpp"
 
 namespace mlo {
 
-struct HeldOut {
-  ScoredRows rows;        // the complete ones
-  std::size_t total = 0;  // with those that have a missing cell
+class HeldOutRows {
+ public:
+  // Looks at all rows, before sampling, so that what is wrong with them is known then. The formula must
+  // outlive the object. Throws UsageError: cbind(); DataError: no complete row, a response that the family
+  // does not allow.
+  HeldOutRows(const FitOptions& options, const Formula& formula, const Recipe& recipe, Table table);
+  HeldOutRows(const HeldOutRows&) = delete;
+  HeldOutRows& operator=(const HeldOutRows&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return y_.size(); }
+  [[nodiscard]] Scores score(const FitOptions& options, std::span<const ChainDraws> chains) const;
+
+ private:
+  Table table_;
+  NewRows rows_;  // refers to table_
+  std::vector<double> y_;
+  std::vector<char> complete_;
 };
-
-// Before sampling, so that what is wrong with these rows is known then. Throws DataError: no complete row, a
-// response that the family does not allow.
-[[nodiscard]] HeldOut read_held_out(const FitOptions& options, const Formula& formula, const Recipe& recipe,
-                                    const Table& table);
-
-[[nodiscard]] Scores score_held_out(const FitOptions& options, const HeldOut& held,
-                                    std::span<const ChainDraws> chains);
 
 }  // namespace mlo

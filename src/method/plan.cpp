@@ -315,11 +315,6 @@ void check(const FitOptions& options) {
   check_use(options, method);
   check_together(options, method);
   check_numbers(*family, options.numbers);
-  for (const auto& [given, name] : {std::pair(options.row_weights.has_value(), "row-weights"),
-                                    std::pair(options.trials.has_value(), "trials")})
-    if (options.holdout && given)
-      throw UsageError(
-          fmt::format("`holdout` and `{}` do not go together: rows are scored one by one", name));
   if (options.holdout && family->make == nullptr)
     throw UsageError(fmt::format(
         "`holdout` has no meaning with `family {}`, which has no columns to predict from", family->name));

@@ -1094,10 +1094,10 @@ class HeldOutRows(BadInputTest):
     def test_rows_that_count_more_than_once_cannot_be_held_out(self):
         self.make_data()
         for option in ("row-weights", "trials"):
-            self.refused(USAGE, f"--holdout and --{option} do not go together: rows are scored one by one", "data.csv",
+            self.refused(USAGE, f"--holdout and --{option} cannot be used together: scores are of single rows", "data.csv",
                          "y ~ x1", f"--{option}", "x2", "--holdout", "0.1")
         self.write("counts.csv", "a,b,x1\n" + "".join(f"{k % 5},{k % 3},{k % 7}\n" for k in range(60)))
-        self.refused(USAGE, "--holdout and a response of counts, cbind(), do not go together: rows are scored one by one",
+        self.refused(USAGE, "--holdout and cbind() cannot be used together: scores are of single rows",
                      "counts.csv", "cbind(a, b) ~ x1", "--holdout", "0.2", "--seed", "1")
 
     def test_a_dry_run_of_a_run_that_has_begun_is_refused(self):

@@ -89,6 +89,21 @@ TEST(LogMeanExp, NeitherOverflowsNorUnderflows) {
   EXPECT_NEAR(log_mean_exp(Numbers{lost, 0}), -std::log(2), 1e-15);
 }
 
+struct Data {
+  Numbers x, offsets, y;
+
+  // The result refers to this object's copy of the numbers, which it owns.
+  [[nodiscard]] ScoredRows rows() const {
+    return {y, std::vector<char>(y.size(), 1),
+            [data = *this](std::size_t first, std::span<double> out, std::span<double> its_offsets) {
+              const std::size_t dim = data.x.size() / data.y.size();
+              std::copy_n(data.x.begin() + static_cast<std::ptrdiff_t>(first * dim), out.size(), out.begin());
+              std::copy_n(data.offsets.begin() + static_cast<std::ptrdiff_t>(first), its_offsets.size(),
+                          its_offsets.begin());
+            }};
+  }
+};
+
 struct Case {
   std::string family;
   double (*log_density)(double y, double eta, double second);
@@ -165,7 +180,7 @@ TEST(Score, AgreesWithPlainSumsOverAllDrawsForEachFamily) {
       if (second) chains[0].draws.push_back(std::exp(0.2 * normal(random)));
       chains[0].log_posteriors.push_back(0);
     }
-    ScoredRows data;
+    Data data;
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t j = 0; j < dim; ++j) data.x.push_back(normal(random));
       data.offsets.push_back(0.2 * normal(random));
@@ -194,7 +209,7 @@ TEST(Score, AgreesWithPlainSumsOverAllDrawsForEachFamily) {
     }
 
     ThreadPool one(1), three(3);
-    const Scores scores = score(*family, posterior, data, one);
+    const Scores scores = score(*family, posterior, data.rows(), one);
     EXPECT_EQ(scores.rows, rows);
     EXPECT_NEAR(scores.log_score, log_score, 1e-11) << c.family;
     EXPECT_NEAR(scores.log_score_error, std::sqrt(squares / (rows - 1) / rows), 1e-11) << c.family;
@@ -213,10 +228,33 @@ TEST(Score, AgreesWithPlainSumsOverAllDrawsForEachFamily) {
       EXPECT_NEAR(*scores.deviance, deviance, 1e-10) << c.family;
     }
     EXPECT_EQ(scores.calibration.size(), 10U);
-    const Scores again = score(*family, posterior, data, three);
+    const Scores again = score(*family, posterior, data.rows(), three);
     EXPECT_EQ(again.log_score, scores.log_score);
     EXPECT_EQ(again.calibration[3].predicted, scores.calibration[3].predicted);
   }
+}
+
+TEST(Score, LeavesOutRowsThatAreNotComplete) {
+  std::vector<ChainDraws> chains(1);
+  chains[0].dim = 1;
+  for (int s = 0; s < 20; ++s) {
+    chains[0].draws.push_back(0.1 * s);
+    chains[0].log_posteriors.push_back(0);
+  }
+  const PosteriorDraws posterior(chains, 1, false);
+  const Data some{{1, 2, -1}, {0, 0.5, 0.25}, {1, 0, 1}};
+  const Data more{{1, 7, 2, -1, 7}, {0, 7, 0.5, 0.25, 7}, {1, 7, 0, 1, 7}};
+  ScoredRows rows = more.rows();
+  rows.complete = {1, 0, 1, 1, 0};
+  ThreadPool pool(1);
+  const Scores expected = score(*make_family("logistic"), posterior, some.rows(), pool);
+  const Scores scores = score(*make_family("logistic"), posterior, rows, pool);
+  EXPECT_EQ(scores.rows, 3U);
+  EXPECT_EQ(scores.missing, 2U);
+  EXPECT_EQ(expected.missing, 0U);
+  EXPECT_EQ(scores.log_score, expected.log_score);
+  EXPECT_EQ(scores.brier, expected.brier);
+  EXPECT_EQ(scores.auc, expected.auc);
 }
 
 // Draws so different that the density at their mean says nothing: p(y | draw) is e^-800 and e^-200,000 for
@@ -230,7 +268,8 @@ TEST(Score, IsRightWhereDensitiesAreSmallerThanAnyDouble) {
   }
   const PosteriorDraws posterior(chains, 1, false);
   ThreadPool pool(1);
-  const Scores scores = score(*make_family("gaussian-mean"), posterior, {{1.0}, {0.0}, {0.0}}, pool);
+  const Scores scores =
+      score(*make_family("gaussian-mean"), posterior, Data{{1.0}, {0.0}, {0.0}}.rows(), pool);
   EXPECT_NEAR(scores.log_score, -800 - 0.5 * std::log(2 * std::numbers::pi) - std::log(2), 1e-10);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,13 +47,17 @@ struct Scores {
   std::vector<CalibrationBin> calibration;
 };
 
-// What is scored: `coefficients` numbers per row in the user's columns, an offset and a response each.
+// What is scored. The columns are made when they are needed, some rows at a time: a row with many levels of
+// factors is long.
 struct ScoredRows {
-  std::vector<double> x, offsets, y;
-  [[nodiscard]] std::size_t size() const noexcept { return y.size(); }
+  std::vector<double> y;       // one per row
+  std::vector<char> complete;  // whether a row is scored; the others are counted
+  // Writes the user's columns, PosteriorDraws::coefficients() numbers per row, and the offsets of the rows
+  // [first, first + offsets.size()). Called by several threads at a time.
+  std::function<void(std::size_t first, std::span<double> x, std::span<double> offsets)> fill;
 };
 
-// There must be a row. The result does not depend on the number of threads.
+// There must be a complete row. The result does not depend on the number of threads.
 [[nodiscard]] Scores score(const Family& family, const PosteriorDraws& draws, const ScoredRows& rows,
                            ThreadPool& pool);
 
