@@ -27,9 +27,11 @@ void fill_cells(std::span<const float> bounds, std::span<BlockCell> cells) {
   const std::size_t count = bounds.size();
   double total = 0;
   for (const float bound : bounds) total += static_cast<double>(bound);
+  // By way of 2^63 and a signed number, which processors convert to.
   const auto cell = [](double share, std::size_t alias) {
     const BlockCell threshold =
-        share >= 1 ? ~BlockCell{0} : static_cast<BlockCell>(std::ldexp(std::max(share, 0.0), 64));
+        share >= 1 ? ~BlockCell{0}
+                   : static_cast<BlockCell>(static_cast<std::int64_t>(std::max(share, 0.0) * 0x1p63)) << 1U;
     return (threshold & ~alias_mask) | alias;
   };
   // Where the bounds are beyond all bounds (or all 0), no row is ever drawn: all are read instead.
