@@ -34,13 +34,17 @@ const char* type_name(const Option& option) {
 }
 
 // DATA ... FORMULA: a shell may have made several files of one pattern, so the last argument is the formula.
-void take_arguments(FitOptions& options, const std::vector<std::string>& words) {
+void take_arguments(const CLI::App& c, FitOptions& options, const std::vector<std::string>& words) {
   if (std::find(words.begin(), words.end(), "") != words.end())
     throw UsageError("DATA and FORMULA must not be empty");
   const auto is_formula = [](const std::string& word) { return word.find('~') != std::string::npos; };
-  if (words.size() > 1 && !is_formula(words.back()) && is_formula(words[words.size() - 2]))
+  if (words.size() > 1 && !is_formula(words.back()) && is_formula(words[words.size() - 2])) {
+    // It may be the value of an option that does not exist.
+    if (const std::vector<std::string> unknown = c.remaining(); !unknown.empty())
+      throw UsageError(fmt::format("unknown option {}; mlo {} --help shows all", unknown[0], c.get_name()));
     throw UsageError(
         fmt::format("extra argument after the formula: {}; the formula comes last", words.back()));
+  }
   options.data.assign(words.begin(), words.end() - 1);
   options.formula = words.back();
 }
@@ -57,7 +61,7 @@ CLI::Option* add(CLI::App& c, const std::string& name, const Option& option, Fit
     case Option::Type::texts:
       if (option.name == "data")
         return c.add_option_function<std::vector<std::string>>(
-            name, [&options](const auto& words) { take_arguments(options, words); }, help);
+            name, [&c, &options](const auto& words) { take_arguments(c, options, words); }, help);
       return c.add_option_function<std::vector<std::string>>(
           name,
           [set](const auto& words) {

@@ -13,6 +13,7 @@
 #include "data/value_kinds.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/data/text_columns.hpp"
 
 namespace mlo {
 
@@ -120,20 +121,29 @@ std::string Binder::text_words(const Expression& e) const {
     const std::vector<std::string>& levels = c.text().levels;
     words = fmt::format("column {} holds text{}", csv::quoted(c.name),
                         levels.empty() ? "" : fmt::format(" ({})", csv::quoted(levels[0])));
-    if (!levels.empty() && calendar::is_iso_date(levels[0]))
-      words += fmt::format("; these functions make numbers of dates: {}", calendar::field_names());
   });
   return words.empty() ? fmt::format("{} is text", deparse(e)) : words;
+}
+
+std::string Binder::place_of(const Expression& e, const std::string& word) const {
+  if (e.kind != Kind::name || !column(e.name).is_text()) return table_.source.name;
+  const Text& text = column(e.name).text();
+  for (std::size_t row = 0; row < text.codes.size(); ++row)
+    if (text.codes[row] != Text::missing && text.levels[text.codes[row]] == word)
+      return table_.source.place(row);
+  return table_.source.name;
 }
 
 ValuesPtr Binder::number(const Expression& e, const std::string& user) {
   ValuesPtr values = bind(e);
   if (values->type == Type::factor) {
+    const Column* text = nullptr;
     syntax::for_each_name(e, [&](const Expression& name) {
-      const Column& c = column(name.name);
-      if (c.is_text() && mostly_numbers(c.text())) throw not_numbers(table_, c);
+      if (const Column& c = column(name.name); text == nullptr && c.is_text()) text = &c;
     });
-    throw DataError(table_.source.name, fmt::format("{}, but {} needs numbers", text_words(e), user));
+    if (text != nullptr) throw not_numbers(table_, *text, user);
+    throw DataError(table_.source.name,
+                    fmt::format("{} is a factor, but {} needs numbers", deparse(e), user));
   }
   if (values->width != 1)
     fail(e, fmt::format("{} has {} columns, but {} needs one", deparse(e), values->width, user));
@@ -538,8 +548,10 @@ ValuesPtr Binder::calendar(const Expression& e) {
     std::string why;
     const auto moment = calendar::parse(level, &why);
     if (!moment)
-      throw DataError(table_.source.name, fmt::format("{}: {} is not a date in ISO form, as 2024-02-29: {}",
-                                                      deparse(e), csv::quoted(level), why));
+      throw DataError(place_of(x, level),
+                      fmt::format("{}: {} is not a date in ISO form, as 2024-02-29: {}; correct it, or list "
+                                  "the spelling with `na` if it means missing",
+                                  deparse(e), csv::quoted(level), why));
     numbers.push_back(calendar::value(*moment, field));
   }
   return std::make_unique<LevelNumbers>(std::move(values), std::move(numbers), Type::number);

@@ -17,6 +17,7 @@
 #include "data/formula_syntax.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/data/text_columns.hpp"
 
 namespace mlo {
 namespace {
@@ -74,6 +75,10 @@ class Builder {
     design.dropped = table_.rows - design.rows - design.weightless;
     if (design.rows == 0) refuse_no_rows(design);
     design.x.resize(design.rows * design.stride + Design::row_padding);
+    for (const Variable& variable : plan_.variables)
+      if (const Column* const text = plain_text(variable);
+          text != nullptr && mostly_numbers(text->text()) && levels_used(variable) > options_.max_levels)
+        throw not_numbers(table_, *text);
     sums_ = make_columns(formula_, plan_, multiplier_slots_, options_.max_levels, design);
     return design;
   }
@@ -117,6 +122,19 @@ class Builder {
   }
 
  private:
+  static std::size_t levels_used(const Variable& variable) {
+    return static_cast<std::size_t>(std::count_if(variable.level_counts.begin(), variable.level_counts.end(),
+                                                  [](std::size_t n) { return n > 0; }));
+  }
+
+  // The text column that a factor is, without any function.
+  [[nodiscard]] const Column* plain_text(const Variable& variable) const {
+    if (!variable.is_factor() || variable.expression.kind != Expression::Kind::name) return nullptr;
+    for (const Column& column : table_.columns)
+      if (column.name == variable.expression.name && column.is_text()) return &column;
+    return nullptr;
+  }
+
   void bind_response() {
     const Expression& response = syntax::without_groups(formula_.response);
     if (response.kind == Expression::Kind::call && response.name == "cbind") {
@@ -133,6 +151,10 @@ class Builder {
     if (values->type == Values::Type::factor) {
       values = binder_.variable(formula_.response);
       response_levels_ = values->levels;
+      for (const Column& column : table_.columns)
+        if (formula_.response.kind == Expression::Kind::name && column.name == formula_.response.name &&
+            column.is_text() && response_levels_.size() > 2 && mostly_numbers(column.text()))
+          throw not_numbers(table_, column);
       if (!options_.trials.empty())
         throw UsageError("`trials` needs a response that is a number: the share of successes");
     } else {
@@ -256,7 +278,7 @@ class Builder {
       for (std::size_t i = 0; i < count; ++i) {
         if (keep_[i] != 0 && part.block[i] < 0)
           throw DataError(table_.source.place(first + i),
-                          fmt::format("the weight {} is {}; it must not be negative",
+                          fmt::format("the weight {} is {}; it must not be negative; 0 leaves a row out",
                                       deparse(part.expression), part.block[i]));
         weight_[i] *= part.block[i];
       }
@@ -444,7 +466,7 @@ class Builder {
     if (table_.rows == 0) throw DataError(table_.source.name, "no rows");
     if (design.weightless > 0)
       throw DataError(table_.source.name, "no row is left: the complete ones all have the weight 0");
-    std::string worst = "?";
+    std::string worst;
     std::size_t most = 0;
     for_each_expression([&](const Expression& e, const Values&) {
       syntax::for_each_name(e, [&](const Expression& name) {
@@ -456,10 +478,30 @@ class Builder {
         worst = name.name;
       });
     });
+    if (most == 0) refuse_missing_levels();
     throw DataError(
         table_.source.name,
         fmt::format("every row has a missing cell; column \"{}\" is missing most often, in {} of {} rows",
                     worst, most, table_.rows));
+  }
+
+  // No cell is missing, and yet no row is complete: the levels that a formula names do not occur.
+  [[noreturn]] void refuse_missing_levels() const {
+    std::vector<std::string> without;
+    for_each_expression([&](const Expression& e, const Values& values) {
+      if (values.type != Values::Type::factor) return;
+      bool some = false;
+      for (std::size_t row = 0; row < table_.rows && !some; ++row) {
+        std::uint32_t code = 0;
+        values.codes(row, {&code, 1});
+        some = code < unknown_level;
+      }
+      if (!some) without.push_back(deparse(e));
+    });
+    throw DataError(table_.source.name,
+                    without.empty()
+                        ? "in every row a factor has none of the levels that the formula gives it"
+                        : fmt::format("no row has any of the levels of {}", fmt::join(without, ", ")));
   }
 
   [[noreturn]] void refuse_non_finite(std::size_t row) const {

@@ -211,7 +211,7 @@ void list_factors(const RecordPlan& plan, Design& design) {
   }
 }
 
-void check_levels(const Variable& variable, std::size_t max_levels) {
+void check_levels(const Variable& variable, std::size_t max_levels, const std::string& data) {
   const auto used = static_cast<std::size_t>(std::count_if(
       variable.level_counts.begin(), variable.level_counts.end(), [](std::size_t n) { return n > 0; }));
   if (used <= max_levels) return;
@@ -220,12 +220,10 @@ void check_levels(const Variable& variable, std::size_t max_levels) {
       calendar::is_iso_date(levels[0])
           ? fmt::format("these are dates, and these functions make numbers of them: {}",
                         calendar::field_names())
-          : "if it is an identifier, or a number with a few words among its cells, leave it out or mend it; "
-            "otherwise raise `max-levels`";
-  throw DataError(
-      variable.name,
-      fmt::format("has {} levels ({}, {}, ...), more than `max-levels` {} allows: {}", grouped(used),
-                  csv::quoted(levels[0]), csv::quoted(levels[1]), grouped(max_levels), advice));
+          : "if it is an identifier, leave it out; otherwise raise `max-levels`";
+  throw DataError(data, fmt::format("{} has {} levels ({}, {}, ...), more than `max-levels` {} allows: {}",
+                                    variable.name, grouped(used), csv::quoted(levels[0]),
+                                    csv::quoted(levels[1]), grouped(max_levels), advice));
 }
 
 }  // namespace
@@ -271,7 +269,7 @@ std::vector<ColumnSums> make_columns(const Formula& formula, const RecordPlan& p
                                      std::span<const std::size_t> number_slots, std::size_t max_levels,
                                      Design& design) {
   for (const Variable& variable : plan.variables)
-    if (variable.is_factor()) check_levels(variable, max_levels);
+    if (variable.is_factor()) check_levels(variable, max_levels, design.source.name);
   list_factors(plan, design);
   if (formula.intercept) {
     design.names.emplace_back("(Intercept)");

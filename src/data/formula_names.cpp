@@ -86,6 +86,8 @@ std::string unknown_column(const std::string& name, std::span<const std::string>
     message += fmt::format("{}\"{}\"", i == 0 ? " " : ", ", columns[i]);
   }
   if (columns.size() > shown) message += fmt::format(", ... ({} in all)", columns.size());
+  if (columns.size() == 1 && columns[0].find_first_of(",;|\t") != std::string::npos)
+    message += "; is `delimiter` right?";
   return message;
 }
 

@@ -85,7 +85,9 @@ class Binder {
   // The learnt state of an expression; null if there is none yet.
   [[nodiscard]] const Learnt* known(const std::string& expression) const;
   [[noreturn]] void fail(const Expression& e, const std::string& what) const;
-  // Why an expression is text: the column, its first word, and what may help.
+  // Where a word of a text column stands first; the data's name if the expression is no such column.
+  [[nodiscard]] std::string place_of(const Expression& e, const std::string& word) const;
+  // Why an expression is text: the column and its first word.
   [[nodiscard]] std::string text_words(const Expression& e) const;
 
   const Formula& formula_;

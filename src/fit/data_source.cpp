@@ -39,8 +39,11 @@ std::vector<std::string> wanted_columns(const FitOptions& options, const Formula
   std::vector<std::string> wanted = formula.columns();
   const auto want = [&](const std::optional<std::string>& column, const char* option) {
     if (!column) return;
+    const auto shown = static_cast<std::ptrdiff_t>(std::min<std::size_t>(header.size(), 10));
     if (std::find(header.begin(), header.end(), *column) == header.end())
-      throw UsageError(fmt::format("`{}`: no column \"{}\" in the data", option, *column));
+      throw UsageError(fmt::format("`{}`: no column \"{}\" in the data; its columns are {}{}", option,
+                                   *column, fmt::join(header.begin(), header.begin() + shown, ", "),
+                                   header.size() > 10 ? ", ..." : ""));
     if (std::find(wanted.begin(), wanted.end(), *column) == wanted.end()) wanted.push_back(*column);
   };
   want(options.row_weights, "row-weights");

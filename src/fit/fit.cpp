@@ -21,6 +21,7 @@
 #include "mlo/data/holdout.hpp"
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
+#include "mlo/data/text_columns.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/method/read_options.hpp"
 #include "mlo/method/sample.hpp"
@@ -48,11 +49,14 @@ void add_scale_note(Scale scale, std::vector<std::string>& notes) {
 }
 
 // "origin: 219 levels, base "ABE"": what a reader needs to know to read the coefficients.
-void add_factor_notes(const Design& design, std::vector<std::string>& notes) {
+using Remarks = std::map<std::string, std::string>;  // on text columns, by name
+
+void add_factor_notes(const Design& design, const Remarks& remarks, std::vector<std::string>& notes) {
   for (const FactorLevels& factor : design.factors) {
     std::string note = fmt::format("{}: {} levels", factor.name, grouped(factor.levels.size()));
     if (!factor.base.empty()) note += fmt::format(", base \"{}\"", factor.base);
     if (factor.unused > 0) note += fmt::format(", {} unused", grouped(factor.unused));
+    if (const auto remark = remarks.find(factor.name); remark != remarks.end()) note += "; " + remark->second;
     notes.push_back(std::move(note));
   }
   if (design.response_levels.size() == 2)
@@ -70,12 +74,16 @@ void add_factor_notes(const Design& design, std::vector<std::string>& notes) {
 
 Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   const DesignOptions how = design_options(options);
+  Remarks remarks;
+  for (const Column& column : table.columns)
+    if (std::string remark = factor_remark(table, column); !remark.empty())
+      remarks.emplace(column.name, std::move(remark));
   Design design = build_design(formula, std::move(table), how);
   Loaded out;
   out.response = design.response;
   out.data = {design.rows_in_file, design.rows, design.dropped};
   add_scale_note(how.scale, out.notes);
-  add_factor_notes(design, out.notes);
+  add_factor_notes(design, remarks, out.notes);
   out.recipe = design.recipe;
   out.model = make_model(*find_family(options.family), std::move(design), options.numbers,
                          {options.prior, options.prior_intercept, options.prior_for}, out.notes);

@@ -15,6 +15,7 @@
 #include "mlo/data/new_rows.hpp"
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
+#include "mlo/data/text_columns.hpp"
 #include "mlo/fit/runs.hpp"
 
 namespace mlo {

@@ -167,7 +167,7 @@ class Cells(BadInputTest):
 
     def test_a_text_column_is_told_from_a_mistaken_cell(self):
         self.write("data.csv", "y,city\n1,Oslo\n0,Rome\n1,Bern\n")
-        self.refused(DATA, 'data.csv: column "city" holds text ("Oslo"), but log() needs numbers', "data.csv",
+        self.refused(DATA, 'data.csv:2: column "city" holds text ("Oslo"), but log() needs numbers', "data.csv",
                      "y ~ log(city)")
 
     def test_a_word_in_a_column_that_is_said_to_hold_numbers_is_named(self):
@@ -233,8 +233,198 @@ class Formulas(BadInputTest):
                      "data.csv", "y x1")
 
     def test_an_unknown_function_comes_with_the_known_ones(self):
-        self.refused(USAGE, "formula: unknown function foo() (known: abs, exp, I, log, log10, log1p, log2, offset, "
-                            "sqrt) at position 5\n  y ~ foo(x1)\n      ^", "data.csv", "y ~ foo(x1)")
+        self.refused(USAGE, "formula: unknown function foo() (known: abs, as.factor, as.numeric, bs, C, c, cbind, "
+                            "ceiling, cos, cut, days, exp, expm1, factor, floor, hour, I, ifelse, is.na, log, log10, "
+                            "log1p, log2, mday, minute, month, ns, offset, pmax, pmin, poly, relevel, round, scale, "
+                            "second, sign, sin, sqrt, tan, trunc, wday, yday, year) at position 5\n  y ~ foo(x1)\n"
+                            "      ^", "data.csv", "y ~ foo(x1)")
+
+
+class Terms(BadInputTest):
+    """Formulas that are well written and do not fit the data: factors, dates, functions of columns."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("data.csv", "y,x,city,day,k,id\n" + "".join(
+            f"{i % 2},{i * 7 % 60},{'abc'[i % 3]},2024-0{1 + i % 9}-1{i % 10},{i % 5},u{i}\n" for i in range(60)))
+
+    def refused_term(self, code, message, term, *options):
+        with self.subTest(term=term, options=options):
+            self.refused(code, message, "data.csv", f"y ~ {term}", *options)
+
+    def refused_at(self, position, message, term):
+        """The message points at the place in the formula."""
+        self.refused_term(USAGE, f"formula: {message} at position {position}\n  y ~ {term}\n" + " " * (position + 1) + "^",
+                          term)
+
+    def test_text_where_numbers_are_needed_is_named_by_line_column_and_value(self):
+        for function in ("log", "scale", "round", "offset"):
+            self.refused_term(DATA, f'data.csv:2: column "city" holds text ("a"), but {function}() needs numbers',
+                              f"{function}(city)")
+        self.refused_term(DATA, 'data.csv: column "city" holds text ("a"), but x is a number: \'>\' cannot compare them',
+                          "(city > x)")
+        self.refused_term(DATA, 'data.csv:2: column "city": "a" is not a number, but --type says that the column holds '
+                                "numbers; correct the cell, or list its spelling with --na if it means missing",
+                          "city", "--type", "city=number")
+
+    def test_dates_come_with_the_functions_that_make_numbers_of_them(self):
+        names = "year, month, mday, yday, wday, hour, minute, second, days"
+        self.refused_term(DATA, 'data.csv:2: column "day" holds text ("2024-01-10"), but log() needs numbers; these '
+                                f"functions make numbers of dates: {names}", "log(day)")
+        self.refused_term(DATA, 'data.csv: day has 60 levels ("2024-01-10", "2024-01-14", ...), more than --max-levels 50 '
+                                f"allows: these are dates, and these functions make numbers of them: {names}",
+                          "day", "--max-levels", "50")
+        text = " ".join(self.good("fit", "data.csv", "y ~ day", *SHORT).stdout.split())
+        self.assertIn(f'day: 60 levels, base "2024-01-10"; dates; these functions make numbers of them: {names} ', text)
+
+    def test_a_date_that_is_none_is_named_by_line_and_value(self):
+        remedy = "; correct it, or list the spelling with --na if it means missing"
+        self.write("dates.csv", "y,day\n1,2024-02-29\n0,2024-02-30\n1,2024-01-01\n0,2024-01-02\n")
+        self.refused(DATA, 'dates.csv:3: year(day): "2024-02-30" is not a date in ISO form, as 2024-02-29: February 2024 '
+                           f"has 29 days{remedy}", "dates.csv", "y ~ year(day)")
+        self.refused_term(DATA, 'data.csv:2: month(city): "a" is not a date in ISO form, as 2024-02-29: it must look like '
+                                f"2024-02-29, 2024-02-29 13:05 or 2024-02-29T13:05:59.5Z{remedy}", "month(city)")
+        self.refused_at(5, "year() needs a date such as 2024-02-29, but x is a number", "year(x)")
+
+    def test_a_factor_with_too_many_levels_is_likely_an_identifier(self):
+        self.refused_term(DATA, 'data.csv: id has 60 levels ("u0", "u1", ...), more than --max-levels 50 allows: if it is '
+                                "an identifier, leave it out; otherwise raise --max-levels", "id", "--max-levels", "50")
+        self.refused_term(DATA, 'data.csv: factor(x) has 60 levels ("0", "1", ...), more than --max-levels 50 allows: if it '
+                                "is an identifier, leave it out; otherwise raise --max-levels",
+                          "factor(x)", "--max-levels", "50")
+        for value in ("1", "0", "-3"):
+            self.refused_term(USAGE, f"--max-levels must be at least 2 (got {value})", "id", "--max-levels", value)
+        self.refused_term(USAGE, '--max-levels must be a whole number of at most 18 digits (got "many")',
+                          "id", "--max-levels", "many")
+
+    def test_a_slip_that_makes_text_of_a_column_of_numbers_is_named_by_line_column_and_value(self):
+        self.write("typo.csv", "y,x,z\n" + "".join(f"{i % 2},{i if i != 30 else '1.5x'},{i}\n" for i in range(60)))
+        message = ('typo.csv:32: column "x": "1.5x" is not a number; 1 of 60 cells is not: correct it, or list the '
+                   "spelling with --na if it means missing")
+        self.refused(DATA, message, "typo.csv", "y ~ x", "--max-levels", "50")
+        self.refused(DATA, message, "typo.csv", "x ~ z", "--family", "gaussian")
+        self.refused(DATA, message, "typo.csv", "y ~ sqrt(x)")
+        # A factor with a few levels may be meant: 0, 1, 2, "3+". The summary tells.
+        text = " ".join(self.good("fit", "typo.csv", "y ~ x", *SHORT).stdout.split())
+        self.assertIn('x: 60 levels, base "0"; a factor because 1 of 60 cells is not a number (typo.csv:32: "1.5x")', text)
+
+    def test_levels_that_the_data_do_not_have_are_named(self):
+        self.refused_term(DATA, "data.csv: no row has any of the levels of factor(k, levels = c(9))",
+                          "factor(k, levels = c(9))")
+        self.refused_term(MODEL, '"city == \\"z\\"" has one level ("FALSE") in the rows that are used: it says nothing; '
+                                 "remove it from the formula", '(city == "z")')
+        self.refused_at(25, 'city has no level "z"; its levels are a, b, c', 'relevel(city, ref = "z")')
+        self.refused_at(24, 'the level "1" is there twice', "factor(k, levels = c(1, 1))")
+        self.refused_at(42, '"labels" of factor() must be 2 words, one per level',
+                        'factor(k, levels = c(1, 2), labels = c("q"))')
+        self.refused_at(13, "the contrasts are contr.treatment, contr.sum and contr.helmert", "C(city, contr.poly)")
+
+    def test_arguments_of_functions_are_named_with_their_rule_and_value(self):
+        for message, term in (
+                ("cut(): the number of intervals must be a whole number between 2 and 10,000 (got 1); for break points "
+                 "write c(...) with at least two of them", "cut(x, breaks = c(1))"),
+                ("cut(): break points must be different (got 1 twice)", "cut(x, breaks = c(1, 1))"),
+                ("cut(): there must be one label per interval, 3 (got 1)", 'cut(x, 3, labels = c("a"))'),
+                ("poly(): degree must be less than the number of distinct values, 5 (got 5)", "poly(k, 5)"),
+                ("poly(): degree must be a whole number between 1 and 100 (got 0)", "poly(x, 0)"),
+                ("bs(): df must be a whole number between 3 (the columns without inner knots) and 60 (the number of "
+                 "values) (got 1)", "bs(x, df = 1)"),
+                ("ns(): a knot must lie between the boundary knots, 0 and 59 (got 99)", "ns(x, knots = c(99))"),
+                ('bs() has no argument "degre"; it is bs(x, df, knots, degree, intercept, Boundary.knots)',
+                 "bs(x, degre = 2)"),
+                ("scale(): the values must not all be equal (got 60 values, all equal to 0); leave the term out",
+                 "scale(I(x * 0))"),
+                ("ifelse() takes 3 arguments (got 2)", "ifelse(x > 1, 1)")):
+            self.refused_at(5, message, term)
+
+    def test_what_r_has_and_mlo_has_not_comes_with_a_way_out(self):
+        self.refused_at(6, "'/' between terms nests one in the other; write I(k/2) for a ratio", "k/2")
+        self.refused_at(6, "'^' between terms is for interactions of a group, as in (a + b)^2; write I(x^1.5) for a power",
+                        "x^1.5")
+        self.refused_at(8, "group effects, as in (1 | group), come with grouped models and are not supported yet; a factor "
+                           'has the same place in a formula; for "one or the other" write I(1 | city)', "(1 | city)")
+        self.refused_at(7, "'%o%' is not supported", "x %o% k")
+        self.refused_at(5, '" is not closed', '"abc')
+
+    def test_a_response_of_text_has_two_levels(self):
+        self.refused(MODEL, 'the response city has 3 levels ("a", "b", "c"); for one of them against the others, write '
+                            'city == "b" ~ ...', "data.csv", "city ~ x")
+        self.refused(MODEL, 'the response city is text ("a"), and a poisson model needs numbers; --family logistic takes '
+                            "text with two levels", "data.csv", "city ~ x", "--family", "poisson")
+
+    def test_a_delimiter_or_decimal_mark_that_does_not_fit_is_suspected(self):
+        self.refused_term(USAGE, 'formula: no column "y" in the data; its columns are "y,x,city,day,k,id"; is --delimiter '
+                                 "right?", "x", "--delimiter", ";")
+        self.write("comma.csv", "y;x\n1;0,5\n0;1,5\n1;2,5\n")
+        self.refused(DATA, 'comma.csv:2: column "x" holds text ("0,5"), but log() needs numbers; if its numbers have a '
+                           "decimal comma, say so with --decimal ,", "comma.csv", "y ~ log(x)", "--decimal", ".")
+
+
+class Counts(BadInputTest):
+    """cbind(), --trials and --row-weights."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("data.csv", "y,x,w,k,s,n\n1,2,1,a,0.5,2\n0,3,-1,b,0.3,4\n1,4,2,c,0.5,4\n0,1,1.5,d,1,2\n")
+
+    def test_a_column_that_is_not_there_is_named_with_those_that_are(self):
+        for option in ("--row-weights", "--trials"):
+            for name in ("nosuch", ""):
+                self.refused(USAGE, f'{option}: no column "{name}" in the data; its columns are y, x, w, k, s, n',
+                             "data.csv", "s ~ x", option, name)
+
+    def test_weights_and_trials_are_numbers(self):
+        for option in ("--row-weights", "--trials"):
+            self.refused(DATA, f'data.csv:2: column "k" holds text ("a"), but {option} needs numbers',
+                         "data.csv", "s ~ x", option, "k")
+
+    def test_a_negative_weight_is_named_by_line_and_value(self):
+        self.refused(DATA, "data.csv:3: the weight w is -1; it must not be negative; 0 leaves a row out",
+                     "data.csv", "y ~ x", "--row-weights", "w")
+
+    def test_weights_that_are_all_0_leave_no_rows(self):
+        self.write("zero.csv", "y,x,w\n1,2,0\n0,3,0\n1,4,0\n")
+        self.refused(DATA, "zero.csv: no row is left: the complete ones all have the weight 0",
+                     "zero.csv", "y ~ x", "--row-weights", "w")
+
+    def test_successes_and_trials_are_whole_numbers(self):
+        self.refused(DATA, "data.csv:3: s of n = 4 trials are 1.2 successes; both must be whole numbers",
+                     "data.csv", "s ~ x", "--trials", "n")
+        self.write("half.csv", "s,x,n\n0.5,2,2\n0.5,3,1.5\n0.3,4,10\n")
+        self.refused(DATA, "half.csv:3: s of n = 1.5 trials are 0.75 successes; both must be whole numbers",
+                     "half.csv", "s ~ x", "--trials", "n")
+
+    def test_a_share_lies_between_0_and_1(self):
+        self.write("share.csv", "s,x,n\n0.5,2,2\n1.5,3,4\n0.3,4,10\n")
+        self.refused(DATA, 'share.csv:3: response "s": a share of trials must be from 0 to 1 (got 1.5)',
+                     "share.csv", "s ~ x", "--trials", "n")
+
+    def test_trials_are_for_shares_of_the_logistic_family(self):
+        self.refused(USAGE, "--trials is for --family logistic, not for --family poisson",
+                     "data.csv", "s ~ x", "--trials", "n", "--family", "poisson")
+        self.refused(USAGE, "--trials is for a response that is a share; cbind(successes, failures) has its trials",
+                     "data.csv", "cbind(y, x) ~ w", "--trials", "n")
+        self.write("text.csv", "s,x,n\nno,2,2\nyes,3,4\nno,4,10\n")
+        self.refused(USAGE, "--trials needs a response that is a number: the share of successes",
+                     "text.csv", "s ~ x", "--trials", "n")
+
+    def test_counts_that_are_none_are_named_by_line_and_value(self):
+        for value in ("-1", "1.5"):
+            self.write("counts.csv", f"a,b,x\n1,2,3\n{value},2,4\n2,1,5\n")
+            self.refused(DATA, f"counts.csv:3: cbind(): a is {value}; it must be a whole number of at least 0",
+                         "counts.csv", "cbind(a, b) ~ x")
+        self.refused(DATA, 'data.csv:2: column "k" holds text ("a"), but cbind() needs numbers',
+                     "data.csv", "cbind(k, y) ~ x")
+
+    def test_cbind_has_two_parts_and_stands_alone_on_the_left(self):
+        for term, count in (("cbind(y)", 1), ("cbind(y, x, w)", 3)):
+            self.refused(USAGE, f"formula: cbind() takes 2 arguments (got {count}) at position 1\n  {term} ~ s\n  ^",
+                         "data.csv", f"{term} ~ s")
+        self.refused(USAGE, "formula: cbind(successes, failures) must stand alone on the left of '~' at position 5\n"
+                            "  s ~ cbind(y, x)\n      ^", "data.csv", "s ~ cbind(y, x)")
+        self.write("counts.csv", "a,b,x\n1,2,3\n3,2,4\n2,1,5\n")
+        self.refused(MODEL, "cbind(successes, failures) and --trials are for --family logistic, not for --family poisson",
+                     "counts.csv", "cbind(a, b) ~ x", "--family", "poisson")
 
 
 class Responses(BadInputTest):
@@ -1063,6 +1253,23 @@ class Predictions(CommandTest):
         self.assertEqual(self.files(), ["data.csv", "run"])
 
 
+class Descriptions(CommandTest):
+    def refused(self, code, message, *args):
+        result = self.mlo("describe", *args, "--quiet")
+        self.assertEqual(result.stderr, f"mlo describe: {message}\n")
+        self.assertEqual((result.code, result.stdout), (code, ""))
+
+    def test_what_cannot_be_described_is_named(self):
+        self.make_data(rows=20)
+        self.refused(USAGE, "DATA is required, e.g. mlo describe data.csv")
+        self.refused(DATA, "nosuch.csv: no such file", "nosuch.csv")
+        self.refused(USAGE, 'formula: no column "z" in the data; its columns are "y", "x1", "x2"', "data.csv", "y ~ z")
+        self.refused(USAGE, "unknown option --draws; mlo describe --help shows all",
+                     "data.csv", "y ~ x1", "--draws", "5")
+        self.write("short.csv", "y,x1\n1,2\n0\n")
+        self.refused(DATA, "short.csv:3: 1 cell, but the header has 2", "short.csv")
+
+
 class HeldOutRows(BadInputTest):
     def test_a_share_that_leaves_no_rows_on_either_side_is_refused(self):
         self.write("data.csv", "y,x1\n1,2\n0,1\n1,3\n")
@@ -1094,10 +1301,10 @@ class HeldOutRows(BadInputTest):
     def test_rows_that_count_more_than_once_cannot_be_held_out(self):
         self.make_data()
         for option in ("row-weights", "trials"):
-            self.refused(USAGE, f"--holdout and --{option} cannot be used together: scores are of single rows", "data.csv",
+            self.refused(USAGE, f"--holdout and --{option} do not go together: rows are scored one by one", "data.csv",
                          "y ~ x1", f"--{option}", "x2", "--holdout", "0.1")
         self.write("counts.csv", "a,b,x1\n" + "".join(f"{k % 5},{k % 3},{k % 7}\n" for k in range(60)))
-        self.refused(USAGE, "--holdout and cbind() cannot be used together: scores are of single rows",
+        self.refused(USAGE, "--holdout and a response of counts, cbind(), do not go together: rows are scored one by one",
                      "counts.csv", "cbind(a, b) ~ x1", "--holdout", "0.2", "--seed", "1")
 
     def test_a_dry_run_of_a_run_that_has_begun_is_refused(self):

@@ -6,8 +6,6 @@ import json
 import math
 import os
 import random
-import re
-import shlex
 import statistics
 import unittest
 
@@ -344,19 +342,6 @@ class Describe(PredictTest):
         dry = self.good("fit", *args, "--dry-run", "--out", "run")
         self.assertEqual(json.loads(dry.stdout), described)
         self.assertNotIn("run", self.files())
-
-
-class Documentation(PredictTest):
-    def test_the_commands_of_the_docs_work(self):
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "predict.md")
-        with open(path, encoding="utf-8") as file:
-            commands = re.findall(r"^(mlo .*)$", file.read(), re.MULTILINE)
-        self.assertGreaterEqual(len(commands), 5)
-        self.make_data(rows=500)
-        self.write("new.csv", "x1,x2\n1,2\n,2\n")
-        for command in commands:
-            self.good(*shlex.split(command)[1:])
-        self.assertEqual(self.read("predictions.csv").decode().splitlines()[2], "2,,,,")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 
 #include "data/csv_files.hpp"
 #include "mlo/data/csv.hpp"
+#include "mlo/data/text_columns.hpp"
 
 namespace mlo::testing {
 namespace {

@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "mlo/base/errors.hpp"
 #include "mlo/data/source.hpp"
 
 namespace mlo {
@@ -63,12 +62,5 @@ struct Table {
   std::vector<Column> columns;
   std::size_t rows = 0;
 };
-
-// Whether a text column is rather a column of numbers with mistakes in it: at least half of its cells are
-// numbers.
-[[nodiscard]] bool mostly_numbers(const Text& text) noexcept;
-// What to say of such a column where numbers are needed: the place and value of the first cell that is not a
-// number, and how many there are.
-[[nodiscard]] DataError not_numbers(const Table& table, const Column& column);
 
 }  // namespace mlo
