@@ -358,7 +358,8 @@ TEST_P(FamilyCurves, AreTheTermsOfTheFamily) {
       EXPECT_GE(slope, steepest * (1 - 1e-9));
       EXPECT_LE(slope, steepest * (1 + 1e-3) + 1e-9);
       const double bound = shape.scale * std::pow(std::abs(shape.direction), 3) * sup;
-      EXPECT_NEAR(bound, largest, 1e-3 * bound + 1e-6);
+      EXPECT_GE(bound, largest * (1 - 1e-3) - 1e-6);
+      EXPECT_LE(bound, largest * (1 + 1e-2) + 1e-6);  // probit's come from a table
     }
 }
 
