@@ -81,12 +81,14 @@ void add_fit(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->group("Run");
   c->footer(
-      "Formula: + - : * ^ ( ) 0 1 .  log log2 log10 log1p exp sqrt abs I() offset(); arithmetic and\n"
-      "comparisons inside I() and parentheses; any expression as response.\n"
+      "Formula: R's, with + - : * ^ / %in% ( ) 0 1 .  Text columns are factors. factor relevel C cut poly bs ns\n"
+      "scale ifelse pmin pmax log exp sqrt year month wday hour and more; arithmetic inside I(), comparisons\n"
+      "inside parentheses; any expression, or cbind(successes, failures), as response. See docs/formula.md.\n"
       "\n"
       "Example:\n"
       "  mlo simulate logistic --rows 100000 --out data.csv\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --seed 1 --out run1\n"
+      "  mlo fit people.csv.gz \"income ~ age + education * sex\" --holdout 0.1 --out run2\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --method mlo --subsample-size 1000\n"
       "  mlo fit \"data*.csv\" \"y ~ x1 + x2\"");
   c->callback([command, c, &exit_code] {

@@ -1220,6 +1220,7 @@ class Predictions(CommandTest):
             self.refused(USAGE, f"--interval must be between 0 and 1, exclusive (got {value})",
                          *run, "--interval", value)
         self.refused(USAGE, '--missing must be one of empty, error (got "drop")', *run, "--missing", "drop")
+        self.refused(USAGE, '--new-levels must be one of error, missing (got "drop")', *run, "--new-levels", "drop")
         self.refused(USAGE, "--threads must be between 0 and 1024 (got -1)", *run, "--threads", "-1")
         self.refused(USAGE, "--seed has no meaning with --type response: nothing is simulated", *run, "--seed", "1")
 
@@ -1301,10 +1302,10 @@ class HeldOutRows(BadInputTest):
     def test_rows_that_count_more_than_once_cannot_be_held_out(self):
         self.make_data()
         for option in ("row-weights", "trials"):
-            self.refused(USAGE, f"--holdout and --{option} do not go together: rows are scored one by one", "data.csv",
+            self.refused(USAGE, f"--holdout and --{option} cannot be used together: scores are of single rows", "data.csv",
                          "y ~ x1", f"--{option}", "x2", "--holdout", "0.1")
         self.write("counts.csv", "a,b,x1\n" + "".join(f"{k % 5},{k % 3},{k % 7}\n" for k in range(60)))
-        self.refused(USAGE, "--holdout and a response of counts, cbind(), do not go together: rows are scored one by one",
+        self.refused(USAGE, "--holdout and cbind() cannot be used together: scores are of single rows",
                      "counts.csv", "cbind(a, b) ~ x1", "--holdout", "0.2", "--seed", "1")
 
     def test_a_dry_run_of_a_run_that_has_begun_is_refused(self):

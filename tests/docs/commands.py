@@ -71,8 +71,8 @@ def blocks_of(page):
 
 
 def shape(line):
-    """A line without its numbers and the widths of its columns."""
-    return re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?", "#", line)).strip()
+    """A line without its numbers (x1 is a name) and the widths of its columns."""
+    return re.sub(r"\s+", " ", re.sub(r"(?<![A-Za-z_\d.])[-+]?\d[\d,.]*(?:e[-+]?\d+)?", "#", line)).strip()
 
 
 def first_missing(shown, printed):
