@@ -225,7 +225,7 @@ void ManyFiles::agree_on_types(std::vector<Table>& tables, const Progress& progr
       if (!text_in[c] || column.is_text()) continue;
       if (all_missing(column.numbers())) {
         Text none{.levels = {}, .codes = std::vector<std::uint32_t>(column.size(), Text::missing)};
-        none.words.emplace();
+        none.words = Text::Words{};
         column = {column.name, std::move(none)};
         continue;
       }

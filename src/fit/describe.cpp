@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <string_view>
+#include <unordered_set>
 
 #include "fit/data_source.hpp"
 #include "mlo/base/errors.hpp"
@@ -135,8 +137,9 @@ Description describe(const FitOptions& options, Reader& reader, const std::strin
     formula = parse_formula(options.formula, reader.header());
     wanted = wanted_columns(options, *formula, reader.header());
   } else {
+    std::unordered_set<std::string_view> seen;
     for (const std::string& column : reader.header())
-      if (std::find(wanted.begin(), wanted.end(), column) == wanted.end()) wanted.push_back(column);
+      if (seen.insert(column).second) wanted.push_back(column);
   }
   out.file_columns = reader.header().size();
   Table table = reader.read(wanted, progress);

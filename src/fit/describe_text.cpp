@@ -24,12 +24,23 @@ std::string byte_words(std::uint64_t bytes) {
 
 std::string figure(double value) { return std::isnan(value) ? "" : fmt::format("{:.6g}", value); }
 
+// A level may be as long as a line of the file.
+std::string shortened(const std::string& level) {
+  constexpr std::size_t longest = 60;  // bytes
+  if (level.size() <= longest) return level;
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(level[end]) & 0xC0U) == 0x80U)
+    --end;  // whole UTF-8 characters
+  return level.substr(0, end) + "...";
+}
+
 // "red (120), green (80), ...: 12 in all"
 std::string level_words(const ColumnDescription& c) {
   constexpr std::size_t most = 6;
   std::string out;
   for (std::size_t k = 0; k < std::min(most, c.levels.size()); ++k)
-    out += fmt::format("{}{} ({})", k == 0 ? "" : ", ", c.levels[k].first, grouped(c.levels[k].second));
+    out += fmt::format("{}{} ({})", k == 0 ? "" : ", ", shortened(c.levels[k].first),
+                       grouped(c.levels[k].second));
   if (c.distinct.value_or(0) > most) out += fmt::format(", ...: {} in all", grouped(*c.distinct));
   return out;
 }
