@@ -61,7 +61,8 @@ class Hostile(CommandTest):
 
     def expect(self, outcome, code, words, peak):
         self.assertEqual(outcome.code, code, outcome.output[-2000:])
-        self.assertIn(words, outcome.output[:100000])
+        self.assertLess(len(outcome.output), 100000)
+        self.assertIn(words, outcome.output)
         if not SANITIZED:
             self.assertLess(outcome.peak, peak, "MB of memory")
 
@@ -80,13 +81,16 @@ class Hostile(CommandTest):
     def test_a_million_columns(self):
         columns = 10**6
         text = ",".join(f"c{j}" for j in range(columns)) + "\n"
-        for row in range(4):
-            text += ",".join("1" if (j * 7 + row * row) % 4 < 2 else "0" for j in range(columns)) + "\n"
+        for pair in ("1,0,", "0,1,", "1,1,", "0,0,"):
+            text += (pair * (columns // 2))[:-1] + "\n"
         self.write("wide.csv", text)
         self.expect(self.run_limited("fit", "wide.csv", "c0 ~ c1", "--dry-run"), 0, "2 design columns", 300)
         self.expect(self.run_limited("fit", "wide.csv", "c0 ~ .", "--dry-run"), 2, "more than 10000 terms", 600)
         if LONG:
-            self.expect(self.run_limited("describe", "wide.csv"), 0, "4 rows, 1,000,000 columns", 1500)
+            outcome = self.run_limited("describe", "wide.csv")
+            self.assertEqual(outcome.code, 0, outcome.output[-2000:])
+            self.assertIn("4 rows, 1,000,000 columns", outcome.output[:1000])
+            self.assertLess(outcome.peak, 1500, "MB of memory")
 
     def test_a_line_without_an_end(self):
         for start, rule in ((b"", "standard input:1: the line is longer than 8 MiB"),
