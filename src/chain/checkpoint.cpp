@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // The checkpoint's format: a magic word, the run's key, the fields in order, a hash of everything before it.
 // Native byte order: a checkpoint is only for the machine that wrote it.
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -52,6 +53,8 @@ class Reader {
     v = Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
   }
 
+  [[nodiscard]] bool at_end() const noexcept { return left_.empty(); }
+
  private:
   const char* take(std::size_t size) {
     if (size > left_.size()) throw std::length_error("truncated");
@@ -86,6 +89,16 @@ void transfer(Archive& archive, Record& record) {
   archive(account.rows_stride);
 }
 
+// What the code that goes on from a record relies on. The hash shows accidents; this is for a file that was
+// made.
+bool consistent(const ChainRecord& record) {
+  const std::size_t draws = record.log_posteriors.size();
+  const bool rectangular =
+      draws == 0 ? record.draws.empty()
+                 : record.draws.size() % draws == 0 && record.draws.size() / draws == record.dim;
+  return rectangular && std::has_single_bit(record.account.rows_stride);
+}
+
 }  // namespace
 
 void write_checkpoint(const std::string& file, const ChainRecord& record, std::uint64_t key) {
@@ -113,6 +126,7 @@ ChainRecord read_checkpoint(const std::string& file, std::uint64_t key) {
     read(its_key);
     if (its_key != key) throw DataError(file, "checkpoint of another run: its data or options differ");
     transfer(read, record);
+    if (!read.at_end() || !consistent(record)) throw std::length_error("damaged");
   } catch (const std::length_error&) {
     throw DataError(file, "damaged checkpoint");
   }

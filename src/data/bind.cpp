@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <unordered_set>
 
@@ -74,8 +75,9 @@ std::optional<std::vector<std::string>> constant_words(const Expression& e) {
 
 // R's as.character: at most 15 digits.
 std::string label_of(double value) {
-  const std::string short_form = fmt::format("{:.15g}", value);
-  Expression number{.kind = Kind::number, .number = std::fabs(std::stod(short_form))};
+  const std::string short_form = fmt::format("{:.15g}", std::fabs(value));
+  Expression number{.kind = Kind::number};
+  std::from_chars(short_form.data(), short_form.data() + short_form.size(), number.number);
   return (std::signbit(value) && value != 0 ? "-" : "") + deparse(number);
 }
 
@@ -134,8 +136,9 @@ std::string Binder::place_of(const Expression& e, const std::string& word) const
   return table_.source.name;
 }
 
-ValuesPtr Binder::number(const Expression& e, const std::string& user) {
-  ValuesPtr values = bind(e);
+ValuesPtr Binder::number(const Expression& e, const std::string& user) { return as_number(bind(e), e, user); }
+
+ValuesPtr Binder::as_number(ValuesPtr values, const Expression& e, const std::string& user) const {
   if (values->type == Type::factor) {
     const Column* text = nullptr;
     syntax::for_each_name(e, [&](const Expression& name) {
@@ -145,9 +148,13 @@ ValuesPtr Binder::number(const Expression& e, const std::string& user) {
     throw DataError(table_.source.name,
                     fmt::format("{} is a factor, but {} needs numbers", deparse(e), user));
   }
-  if (values->width != 1)
-    fail(e, fmt::format("{} has {} columns, but {} needs one", deparse(e), values->width, user));
+  check_width(*values, e, user);
   return values;
+}
+
+void Binder::check_width(const Values& values, const Expression& e, const std::string& user) const {
+  if (values.width != 1)
+    fail(e, fmt::format("{} has {} columns, but {} needs one", deparse(e), values.width, user));
 }
 
 ValuesPtr Binder::as_factor(ValuesPtr values, const Expression& e) {
@@ -172,7 +179,14 @@ ValuesPtr Binder::as_factor(ValuesPtr values, const Expression& e) {
   std::vector<std::string> names;
   names.reserve(sorted.size());
   for (const double value : sorted) names.push_back(label_of(value));
-  return std::make_unique<NumberLevels>(std::move(values), std::move(sorted), std::move(names));
+  // As in R, values that look the same with 15 digits are one level. They are neighbours.
+  std::vector<std::string> levels = names;
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  std::vector<std::uint32_t> places = places_in(levels, names);
+  const bool merged = levels.size() < names.size();
+  ValuesPtr by_value = std::make_unique<NumberLevels>(std::move(values), std::move(sorted), std::move(names));
+  if (!merged) return by_value;
+  return std::make_unique<Relabelled>(std::move(by_value), std::move(levels), std::move(places));
 }
 
 ValuesPtr Binder::variable(const Expression& e) {
@@ -181,9 +195,12 @@ ValuesPtr Binder::variable(const Expression& e) {
   if (values->type != Type::factor) return values;
   const std::string name = deparse(e);
   if (const Learnt* const entry = known(name)) {
+    const double base = entry->numbers.empty() ? 0 : entry->numbers[0];
+    if (entry->levels.empty() || !(base >= 0 && base < static_cast<double>(entry->levels.size())))
+      throw DataError(fmt::format("the levels of {} in this run are damaged; fit the model again", name));
     std::vector<std::uint32_t> places = places_in(entry->levels, values->levels, unknown_level);
     auto relabelled = std::make_unique<Relabelled>(std::move(values), entry->levels, std::move(places));
-    relabelled->base = entry->numbers.empty() ? 0 : static_cast<std::size_t>(entry->numbers[0]);
+    relabelled->base = static_cast<std::size_t>(base);
     return relabelled;
   }
   learnt_.push_back({.expression = name, .numbers = {}, .levels = values->levels});
@@ -230,7 +247,9 @@ ValuesPtr Binder::binary(const Expression& e) {
   ValuesPtr left = bind(e.arguments[0]), right = bind(e.arguments[1]);
   if (left->type == Type::factor || right->type == Type::factor)
     return comparison(e, std::move(left), std::move(right));
-  return std::make_unique<Binary>(operation, number(e.arguments[0], user), number(e.arguments[1], user));
+  // Not bound again: a comparison of comparisons would take a time that doubles with each level.
+  return std::make_unique<Binary>(operation, as_number(std::move(left), e.arguments[0], user),
+                                  as_number(std::move(right), e.arguments[1], user));
 }
 
 // Words compare as their places in the alphabet of both sides.
@@ -262,11 +281,6 @@ ValuesPtr Binder::comparison(const Expression& e, ValuesPtr left, ValuesPtr righ
 
 // As in R, a missing value is in no list.
 ValuesPtr Binder::member_of(const Expression& e) {
-  return std::make_unique<IfElse>(std::make_unique<IsMissing>(bind(e.arguments[0])),
-                                  std::make_unique<Constant>(0, Type::logical), known_member_of(e));
-}
-
-ValuesPtr Binder::known_member_of(const Expression& e) {
   ValuesPtr values = bind(e.arguments[0]);
   if (values->type == Type::factor) {
     const auto words = constant_words(e.arguments[1]);
@@ -275,19 +289,13 @@ ValuesPtr Binder::known_member_of(const Expression& e) {
     std::vector<double> in(values->levels.size(), 0);
     for (std::size_t k = 0; k < in.size(); ++k)
       if (std::find(words->begin(), words->end(), values->levels[k]) != words->end()) in[k] = 1;
-    return std::make_unique<LevelNumbers>(std::move(values), std::move(in), Type::logical);
+    return std::make_unique<LevelMember>(std::move(values), std::move(in));
   }
-  const auto list = constant_numbers(e.arguments[1]);
+  auto list = constant_numbers(e.arguments[1]);
   if (!list) fail(e.arguments[1], "the right side of %in% must be a list of numbers, as in x %in% c(1, 2)");
-  ValuesPtr any;
-  for (const double value : *list) {
-    ValuesPtr one = std::make_unique<Binary>(find_operation("=="), number(e.arguments[0], "'%in%'"),
-                                             std::make_unique<Constant>(value, Type::number));
-    any =
-        any ? std::make_unique<Binary>(find_operation("|"), std::move(any), std::move(one)) : std::move(one);
-  }
-  if (!any) fail(e.arguments[1], "the right side of %in% is an empty list");
-  return any;
+  if (list->empty()) fail(e.arguments[1], "the right side of %in% is an empty list");
+  return std::make_unique<NumberMember>(as_number(std::move(values), e.arguments[0], "'%in%'"),
+                                        std::move(*list));
 }
 
 ValuesPtr Binder::if_else(const Expression& e) {
@@ -322,7 +330,11 @@ ValuesPtr Binder::call(const Expression& e) {
   if (e.name == "I") return bind(e.arguments[0]);
   if (function.apply != nullptr)
     return std::make_unique<Elementwise>(function.apply, number(e.arguments[0], e.name + "()"));
-  if (e.name == "is.na") return std::make_unique<IsMissing>(bind(e.arguments[0]));
+  if (e.name == "is.na") {
+    ValuesPtr values = bind(e.arguments[0]);
+    check_width(*values, e.arguments[0], "is.na()");
+    return std::make_unique<IsMissing>(std::move(values));
+  }
   if (e.name == "pmin" || e.name == "pmax") {
     std::vector<ValuesPtr> parts;
     for (const Expression& part : e.arguments) parts.push_back(number(part, e.name + "()"));

@@ -468,17 +468,26 @@ class Builder {
       throw DataError(table_.source.name, "no row is left: the complete ones all have the weight 0");
     std::string worst;
     std::size_t most = 0;
+    std::vector<char> incomplete(table_.rows, 0);
     for_each_expression([&](const Expression& e, const Values&) {
       syntax::for_each_name(e, [&](const Expression& name) {
         std::size_t count = 0;
-        for (std::size_t row = 0; row < table_.rows; ++row)
-          count += is_missing(column_named(name.name), row) ? 1U : 0U;
+        for (std::size_t row = 0; row < table_.rows; ++row) {
+          if (!is_missing(column_named(name.name), row)) continue;
+          ++count;
+          incomplete[row] = 1;
+        }
         if (count <= most) return;
         most = count;
         worst = name.name;
       });
     });
     if (most == 0) refuse_missing_levels();
+    if (const auto complete = std::count(incomplete.begin(), incomplete.end(), 0); complete > 0)
+      throw DataError(table_.source.name,
+                      fmt::format("no row is left: in {} of {} rows a factor has none of its levels, and in the "
+                                  "others a cell is missing",
+                                  complete, table_.rows));
     throw DataError(
         table_.source.name,
         fmt::format("every row has a missing cell; column \"{}\" is missing most often, in {} of {} rows",

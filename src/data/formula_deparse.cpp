@@ -46,10 +46,8 @@ void append(std::string& out, const Expression& e) {
       out += e.number != 0 ? "TRUE" : "FALSE";
       return;
     case Kind::name:
-      out += syntax::quoted_if_needed(e.name);
-      return;
     case Kind::word:
-      out += e.name;
+      out += syntax::quoted_if_needed(e.name);
       return;
     case Kind::text:
       out += in_quotes(e.name);

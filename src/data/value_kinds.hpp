@@ -137,10 +137,33 @@ class IfElse final : public Values {
   std::vector<std::uint32_t> yes_places_, no_places_;
 };
 
-// A number for each level: the year of a date, whether a word is in a list, its place in the alphabet.
+// A number for each level: the year of a date, its place in the alphabet.
 class LevelNumbers final : public Values {
  public:
   LevelNumbers(ValuesPtr factor, std::vector<double> by_level, Type kind);
+  void numbers(std::size_t first, std::size_t count, std::span<double> out) const override;
+
+ private:
+  ValuesPtr factor_;
+  std::vector<double> by_level_;
+};
+
+// Whether a number is in a list, x %in% c(1, 2); a missing one is not.
+class NumberMember final : public Values {
+ public:
+  NumberMember(ValuesPtr number, std::vector<double> list);
+  void numbers(std::size_t first, std::size_t count, std::span<double> out) const override;
+
+ private:
+  ValuesPtr number_;
+  std::vector<double> list_;  // ascending
+};
+
+// Whether the level of a factor is in a list; a missing one is not, and of a level that the fit has not seen
+// it is not known.
+class LevelMember final : public Values {
+ public:
+  LevelMember(ValuesPtr factor, std::vector<double> by_level);
   void numbers(std::size_t first, std::size_t count, std::span<double> out) const override;
 
  private:

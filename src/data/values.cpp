@@ -226,6 +226,29 @@ void LevelNumbers::numbers(std::size_t first, std::size_t count, std::span<doubl
     out[i] = codes[i] < by_level_.size() ? by_level_[codes[i]] : missing;
 }
 
+NumberMember::NumberMember(ValuesPtr number, std::vector<double> list)
+    : number_(std::move(number)), list_(std::move(list)) {
+  type = Type::logical;
+  std::erase_if(list_, [](double value) { return std::isnan(value); });
+  std::sort(list_.begin(), list_.end());
+}
+void NumberMember::numbers(std::size_t first, std::size_t count, std::span<double> out) const {
+  number_->numbers(first, count, out);
+  for (double& value : out.first(count))
+    value = !std::isnan(value) && std::binary_search(list_.begin(), list_.end(), value) ? 1 : 0;
+}
+
+LevelMember::LevelMember(ValuesPtr factor, std::vector<double> by_level)
+    : factor_(std::move(factor)), by_level_(std::move(by_level)) {
+  type = Type::logical;
+}
+void LevelMember::numbers(std::size_t first, std::size_t count, std::span<double> out) const {
+  std::vector<std::uint32_t> codes(count);
+  factor_->codes(first, codes);
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = codes[i] == missing_level ? 0 : codes[i] < by_level_.size() ? by_level_[codes[i]] : missing;
+}
+
 Relabelled::Relabelled(ValuesPtr factor, std::vector<std::string> to, std::vector<std::uint32_t> places)
     : factor_(std::move(factor)), places_(std::move(places)) {
   type = Type::factor;

@@ -70,7 +70,6 @@ class Binder {
   [[nodiscard]] ValuesPtr binary(const Expression& e);
   [[nodiscard]] ValuesPtr comparison(const Expression& e, ValuesPtr left, ValuesPtr right);
   [[nodiscard]] ValuesPtr member_of(const Expression& e);
-  [[nodiscard]] ValuesPtr known_member_of(const Expression& e);
   [[nodiscard]] ValuesPtr if_else(const Expression& e);
   [[nodiscard]] ValuesPtr basis(const Expression& e);
   [[nodiscard]] ValuesPtr factor(const Expression& e);
@@ -79,6 +78,8 @@ class Binder {
   [[nodiscard]] ValuesPtr cut(const Expression& e);
   [[nodiscard]] ValuesPtr calendar(const Expression& e);
   [[nodiscard]] ValuesPtr as_factor(ValuesPtr values, const Expression& e);
+  [[nodiscard]] ValuesPtr as_number(ValuesPtr values, const Expression& e, const std::string& user) const;
+  void check_width(const Values& values, const Expression& e, const std::string& user) const;
 
   [[nodiscard]] const Column& column(const std::string& name) const;
   [[nodiscard]] std::vector<double> complete(const Values& values) const;

@@ -24,12 +24,23 @@ std::string byte_words(std::uint64_t bytes) {
 
 std::string figure(double value) { return std::isnan(value) ? "" : fmt::format("{:.6g}", value); }
 
+// A cell may be as long as a line of the file.
+std::string shortened(const std::string& cell) {
+  constexpr std::size_t longest = 60;  // bytes
+  if (cell.size() <= longest) return cell;
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(cell[end]) & 0xC0U) == 0x80U)
+    --end;  // whole UTF-8 characters
+  return cell.substr(0, end) + "...";
+}
+
 // "red (120), green (80), ...: 12 in all"
 std::string level_words(const ColumnDescription& c) {
   constexpr std::size_t most = 6;
   std::string out;
   for (std::size_t k = 0; k < std::min(most, c.levels.size()); ++k)
-    out += fmt::format("{}{} ({})", k == 0 ? "" : ", ", c.levels[k].first, grouped(c.levels[k].second));
+    out += fmt::format("{}{} ({})", k == 0 ? "" : ", ", shortened(c.levels[k].first),
+                       grouped(c.levels[k].second));
   if (c.distinct.value_or(0) > most) out += fmt::format(", ...: {} in all", grouped(*c.distinct));
   return out;
 }
@@ -43,15 +54,15 @@ std::string as_table(const Description& d) {
                      d.columns.size() == 1 ? "" : "s");
   std::vector<std::vector<std::string>> rows{{"column", "type", "missing", "least", "mean", "most", "sd"}};
   for (const ColumnDescription& c : d.columns)
-    rows.push_back({c.name, c.text ? "text" : "number", grouped(c.missing), figure(c.least), figure(c.mean),
-                    figure(c.most), figure(c.sd)});
+    rows.push_back({shortened(c.name), c.text ? "text" : "number", grouped(c.missing), figure(c.least),
+                    figure(c.mean), figure(c.most), figure(c.sd)});
   out += text_table(rows);
   bool first = true;
   for (const ColumnDescription& c : d.columns) {
     if (c.levels.empty()) continue;
     if (first) out += "\nvalues and how often they occur:\n";
     first = false;
-    const std::string head = fmt::format("  {}: ", c.name);
+    const std::string head = fmt::format("  {}: ", shortened(c.name));
     out += head + wrapped(level_words(c), head.size(), 4) + '\n';
   }
   if (!d.design) return out;

@@ -95,6 +95,11 @@ RunDirectory RunDirectory::open(const std::string& path) {
 FitOptions RunDirectory::options() const {
   const std::string name = file("run.json");
   FitOptions options = options_from_json(field<Json>(name, "options").dump(), name);
+  try {
+    check_values(options);
+  } catch (const UsageError& e) {
+    throw DataError(name, fmt::format("not the options of a run of mlo: {}", e.what()));
+  }
   options.out = path_;
   return options;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "fit/run_directory.hpp"
+#include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
 #include "mlo/report/stan_csv.hpp"
 
@@ -25,6 +26,8 @@ KeptRun read_run(const std::string& run_directory) {
   run.directory = run_directory;
   const RunSummary summary = summary_from_json(directory.summary_json(), run_directory + "/run.json");
   run.options = directory.options();
+  if (!run.options.seed)
+    throw DataError(run_directory + "/run.json", "not a run of mlo: its options have no seed");
   for (const ParameterSummary& p : summary.parameters) run.names.push_back(p.name);
   run.columns = directory.columns();
   run.recipe = directory.recipe();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -18,6 +17,13 @@
 namespace mlo {
 namespace {
 
+// log Gamma(x + 1/2) - log Gamma(x). For large x the two are nearly the same: their difference by its series,
+// whose next term is below 1e-16 (Abramowitz and Stegun, 6.1.47).
+double log_gamma_step(double x) {
+  if (x < 1e4) return log_gamma(x + 0.5) - log_gamma(x);
+  return 0.5 * std::log(x) - 1 / (8 * x) + 1 / (192 * x * x * x);
+}
+
 double log_constant(Prior::Kind kind, double a, double b, double freedom) {
   switch (kind) {
     case Prior::Kind::flat:
@@ -27,8 +33,7 @@ double log_constant(Prior::Kind kind, double a, double b, double freedom) {
     case Prior::Kind::cauchy:
       return -std::log(std::numbers::pi * b);
     case Prior::Kind::student_t:
-      return log_gamma(0.5 * (freedom + 1)) - log_gamma(0.5 * freedom) -
-             0.5 * std::log(freedom * std::numbers::pi) - std::log(b);
+      return log_gamma_step(0.5 * freedom) - 0.5 * std::log(freedom * std::numbers::pi) - std::log(b);
     case Prior::Kind::laplace:
       return -std::log(2 * b);
     case Prior::Kind::gamma:
@@ -50,24 +55,32 @@ constexpr std::array<Spelling, 7> spellings{{{"flat", 0, "flat"},
                                              {"gamma", 2, "gamma(shape, rate)"},
                                              {"exponential", 1, "exponential(rate)"}}};
 
-std::string strip(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (!std::isspace(static_cast<unsigned char>(c))) out.push_back(c);
-  return out;
+// Without the blanks around it. Those inside are left: "normal(1 2, 3)" is not normal(12, 3).
+std::string_view strip(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  text.remove_suffix(text.size() - (text.find_last_not_of(blanks) + 1));
+  return text;
 }
+
+// Beyond these, densities and their derivatives leave the range of a double.
+constexpr double least_size = 1e-50, most_size = 1e50;
 
 std::vector<double> numbers_in(std::string_view list, std::string_view text, std::string_view option) {
   std::vector<double> numbers;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const std::string_view cell = list.substr(0, comma);
+  if (strip(list).empty()) return numbers;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    const std::string_view cell = strip(list.substr(from, comma - from));
     double value = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value))
       throw UsageError(fmt::format("{} \"{}\": \"{}\" is not a number", option, text, cell));
+    if (value != 0 && !(std::fabs(value) >= least_size && std::fabs(value) <= most_size))
+      throw UsageError(fmt::format("{} \"{}\": numbers must be between {} and {} in size, or 0 (got {})",
+                                   option, text, least_size, most_size, cell));
     numbers.push_back(value);
-    list.remove_prefix(std::min(comma + 1, list.size()));
+    from = comma + 1;
   }
   return numbers;
 }
@@ -86,9 +99,9 @@ Prior Prior::laplace(double location, double scale) { return {Kind::laplace, loc
 Prior Prior::gamma(double shape, double rate) { return {Kind::gamma, shape, rate, 0}; }
 
 Prior Prior::parse(std::string_view text, std::string_view option) {
-  const std::string bare = strip(text);
+  const std::string_view bare = strip(text);
   const std::size_t open = std::min(bare.find('('), bare.size());
-  const std::string_view name = std::string_view(bare).substr(0, open);
+  const std::string_view name = strip(bare.substr(0, open));
   const auto* spelling =
       std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.name == name; });
   if (spelling == spellings.end()) {
@@ -100,7 +113,7 @@ Prior Prior::parse(std::string_view text, std::string_view option) {
   if (open < bare.size()) {
     if (bare.back() != ')')
       throw UsageError(fmt::format("{} \"{}\": missing ')'; write {}", option, text, spelling->usage));
-    v = numbers_in(std::string_view(bare).substr(open + 1, bare.size() - open - 2), text, option);
+    v = numbers_in(bare.substr(open + 1, bare.size() - open - 2), text, option);
   }
   if (v.size() != spelling->numbers)
     throw UsageError(fmt::format("{} \"{}\": {} needs {} numbers (got {}); write {}", option, text, name,

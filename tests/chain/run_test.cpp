@@ -289,6 +289,40 @@ TEST(Checkpoint, RefusesDamageAndOtherRuns) {
   std::filesystem::remove(file);
 }
 
+// With the right hash, as an accident never makes it.
+TEST(Checkpoint, RefusesARecordWhosePartsDoNotFit) {
+  const auto file =
+      (std::filesystem::temp_directory_path() / ("mlo-checkpoint-parts-" + std::to_string(::getpid())))
+          .string();
+  ChainRecord good;
+  good.dim = 2;
+  good.draws = {1, 2, 3, 4};
+  good.log_posteriors = {0.5, 0.25};
+  const auto refused = [&](const ChainRecord& record) {
+    write_checkpoint(file, record, 9);
+    try {
+      static_cast<void>(read_checkpoint(file, 9));
+    } catch (const DataError&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused(good));
+  ChainRecord bad = good;
+  bad.dim = 3;
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad.draws.pop_back();
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad.log_posteriors.clear();
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad.account.rows_stride = 0;
+  EXPECT_TRUE(refused(bad));
+  std::filesystem::remove(file);
+}
+
 TEST(ChainAccount, KeepsTheMedianOfManyStepsInLittleRoom) {
   ChainAccount account;
   for (std::uint64_t k = 0; k < 1'000'000; ++k) {

@@ -75,6 +75,14 @@ TEST(Prior, ReadsWhatItWrites) {
   EXPECT_EQ(Prior::parse("flat", "--prior").log_density(3), 0);
 }
 
+// With many degrees of freedom Student's law is the normal one; the constant must not lose its digits.
+TEST(Prior, StudentWithManyDegreesOfFreedomIsNormal) {
+  for (const double freedom : {1e5, 1e9, 1e20, 1e50})
+    EXPECT_NEAR(Prior::student_t(freedom, 1, 2).log_density(2.5), Prior::normal(1, 2).log_density(2.5),
+                1 / freedom + 1e-12)
+        << freedom;
+}
+
 std::string message_of(const std::string& text) {
   try {
     static_cast<void>(Prior::parse(text, "--prior"));
@@ -93,6 +101,11 @@ TEST(Prior, RefusesWithTheRuleAndTheValue) {
   EXPECT_EQ(message_of("gamma(0,1)"), "--prior \"gamma(0,1)\": the shape must be positive (got 0)");
   EXPECT_EQ(message_of("student_t(0,0,1)"),
             "--prior \"student_t(0,0,1)\": the degrees of freedom must be positive (got 0)");
+  EXPECT_EQ(message_of("normal(1 2, 3)"), "--prior \"normal(1 2, 3)\": \"1 2\" is not a number");
+  EXPECT_EQ(message_of("normal(0,1,)"), "--prior \"normal(0,1,)\": \"\" is not a number");
+  EXPECT_EQ(
+      message_of("cauchy(0,1e-300)"),
+      "--prior \"cauchy(0,1e-300)\": numbers must be between 1e-50 and 1e+50 in size, or 0 (got 1e-300)");
   EXPECT_NE(message_of("gauss(0,1)").find("unknown prior; known are flat, normal(location, scale)"),
             std::string::npos);
 }
