@@ -98,7 +98,7 @@ TEST(FoundFormulas, AFactorWithoutItsLevelsIsNamedAsTheReason) {
       "data.csv: no row is left: in 5 of 6 rows a factor has none of its levels, and in the others a cell is "
       "missing");
   EXPECT_EQ(message("y ~ factor(y, levels = c(7, 8)) + near"),
-            "data.csv: no row is left: in 6 of 6 rows a factor has none of its levels");
+            "data.csv: no row has any of the levels of factor(y, levels = c(7, 8))");
 }
 
 TEST(FoundFormulas, AWordInBackquotesIsWrittenInThem) {

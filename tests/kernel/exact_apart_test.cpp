@@ -320,7 +320,8 @@ TEST(ExactLearnt, RareEventsMatchQuadrature) {
       return std::max({std::abs(a.z(q.mean[0])), std::abs(b.z(q.mean[1])), std::abs(aa.z(q.covariance(0, 0))),
                        std::abs(bb.z(q.covariance(1, 1)))});
     };
-    EXPECT_LT(run(1, true), 5);
+    // The two stages of order 3 refuse draws from the Laplace fit more often than those of order 2.
+    EXPECT_LT(run(1, order == 3), 5);
     EXPECT_GT(run(1e-9, false), 10) << "a chain without stage 2 goes unseen";
   }
 }
