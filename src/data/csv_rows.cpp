@@ -93,7 +93,7 @@ const char* Rows::fast_row(const char* p) {
   const CellRules& rules = layout_.rules;
   const bool all_numbers = rules.na_numbers.empty();  // whether every number is one, and none means missing
   const std::size_t steps = layout_.steps.size();
-  double* out = values_.data() + rows_;
+  double* out = steps == 0 ? nullptr : values_.data() + rows_;
   for (std::size_t k = 0; k < steps; ++k, out += capacity_) {
     const Step& step = layout_.steps[k];
     if (step.skip > 0) {

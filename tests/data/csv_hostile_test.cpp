@@ -71,6 +71,14 @@ TEST(HostileFiles, ZstdThatIsCutOrLiesIsRefused) {
             ": the zstd data need more than 128 MiB to be unpacked; compress the file without --long");
 }
 
+// Found by fuzz/csv.cpp: arithmetic on a null pointer, which only a sanitizer sees.
+TEST(HostileFiles, RowsAreCountedWithoutAnyColumn) {
+  const Outcome outcome = read_csv("a,b\n1,2\n3,4\n5,6\n", Names{});
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_EQ(outcome.table.rows, 3U);
+  EXPECT_TRUE(outcome.table.columns.empty());
+}
+
 TEST(HostileFiles, RowsOfNothingButDelimitersAndQuotesAreRead) {
   std::string text = "a,b\n";
   for (int i = 0; i < 10000; ++i) text += i % 2 == 0 ? "\"\"\"\",\"\"\n" : ",\n";
