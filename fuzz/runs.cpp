@@ -63,6 +63,8 @@ void allow_errors(const Read& read) {
     read();
   } catch (const Error& error) {
     fuzz::check(*error.what() != '\0', "an error has a message");
+    static const bool shown = std::getenv("MLO_FUZZ_SHOW") != nullptr;  // to see how far an input gets
+    if (shown) std::fprintf(stderr, "%s\n", error.what());
   }
 }
 
