@@ -484,10 +484,11 @@ class Builder {
     });
     if (most == 0) refuse_missing_levels();
     if (const auto complete = std::count(incomplete.begin(), incomplete.end(), 0); complete > 0)
-      throw DataError(table_.source.name,
-                      fmt::format("no row is left: in {} of {} rows a factor has none of its levels, and in the "
-                                  "others a cell is missing",
-                                  complete, table_.rows));
+      throw DataError(
+          table_.source.name,
+          fmt::format("no row is left: in {} of {} rows a factor has none of its levels, and in the "
+                      "others a cell is missing",
+                      complete, table_.rows));
     throw DataError(
         table_.source.name,
         fmt::format("every row has a missing cell; column \"{}\" is missing most often, in {} of {} rows",

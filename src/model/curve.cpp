@@ -8,7 +8,6 @@
 
 #include "mlo/base/special.hpp"
 #include "mlo/model/row_store.hpp"
-#include "mlo/model/row_store.hpp"
 
 namespace mlo {
 namespace {

@@ -222,9 +222,8 @@ auto full_of(const Glm& model, ThreadPool& pool, const Mode& mode, const std::ve
   std::vector<SliceLine> slices;
   for (const AwkwardLine& line : lines) slices.push_back(slice_line(line));
   return FullKernel(
-      model,
-      ApartProposal(Laplace(mode.theta, mode.information), keep_apart(lines, mode.information)),
-      pool, LineSlices(model, std::make_shared<const std::vector<SliceLine>>(std::move(slices))));
+      model, ApartProposal(Laplace(mode.theta, mode.information), keep_apart(lines, mode.information)), pool,
+      LineSlices(model, std::make_shared<const std::vector<SliceLine>>(std::move(slices))));
 }
 
 TEST(FullApart, MatchesQuadratureWithEveryPrior) {
