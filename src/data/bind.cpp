@@ -78,7 +78,8 @@ std::string label_of(double value) {
   const std::string short_form = fmt::format("{:.15g}", std::fabs(value));
   Expression number{.kind = Kind::number};
   std::from_chars(short_form.data(), short_form.data() + short_form.size(), number.number);
-  return (std::signbit(value) && value != 0 ? "-" : "") + deparse(number);
+  std::string label = value < 0 ? "-" : "";
+  return label += deparse(number);
 }
 
 std::string counted(std::size_t n, const char* what) {
