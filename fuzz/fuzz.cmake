@@ -8,7 +8,7 @@ endif()
 add_library(fuzz_common INTERFACE)
 target_compile_definitions(fuzz_common INTERFACE HWY_COMPILE_ONLY_STATIC)  # one instruction set: builds in half the time
 target_link_libraries(fuzz_common INTERFACE mlo_warnings mlo_flags Eigen3::Eigen Boost::headers Threads::Threads fmt::fmt
-  PkgConfig::hwy nlohmann_json::nlohmann_json ZLIB::ZLIB PkgConfig::zstd ${CMAKE_DL_LIBS})
+  PkgConfig::hwy nlohmann_json::nlohmann_json PkgConfig::isal PkgConfig::zstd ${CMAKE_DL_LIBS})
 target_include_directories(fuzz_common INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(fuzz_common SYSTEM INTERFACE ${RANDOM123_INCLUDE_DIR})
 add_library(fuzz_flags INTERFACE)
