@@ -16,7 +16,7 @@ TEST(HostileFiles, AMillionColumnsAreRead) {
   constexpr std::size_t columns = 1000000;
   std::string text;
   for (std::size_t j = 0; j < columns; ++j) text += "c" + std::to_string(j) + (j + 1 < columns ? "," : "\n");
-  for (int row = 0; row < 2; ++row) text += std::string(columns - 1, ',') + "7\n";
+  for (int row = 0; row < 2; ++row) text.append(columns - 1, ',').append("7\n");
   const Outcome outcome = read_csv(text, Names{"c999999", "c5"});
   ASSERT_EQ(outcome.error, "");
   EXPECT_EQ(outcome.header.size(), columns);

@@ -16,7 +16,7 @@
 namespace mlo::testing {
 
 inline std::string r_path(const std::string& name) {
-  return std::string(MLO_SOURCE_DIR) + "/tests/data/r/" + name;
+  return MLO_SOURCE_DIR "/tests/data/r/" + name;
 }
 
 inline std::vector<std::string> r_lines(const std::string& name) {
