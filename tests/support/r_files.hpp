@@ -15,9 +15,7 @@
 
 namespace mlo::testing {
 
-inline std::string r_path(const std::string& name) {
-  return MLO_SOURCE_DIR "/tests/data/r/" + name;
-}
+inline std::string r_path(const std::string& name) { return MLO_SOURCE_DIR "/tests/data/r/" + name; }
 
 inline std::vector<std::string> r_lines(const std::string& name) {
   std::ifstream in(r_path(name));
