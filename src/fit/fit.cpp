@@ -217,8 +217,9 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   if (const std::string note = repeats_note(samples.chains); !note.empty()) s.notes.push_back(note);
   s.notes.push_back(fmt::format("seed {}", plan.chain.seed));
   if (loaded.data.dropped > 0)
-    s.notes.push_back(fmt::format("{} of {} rows had a missing cell and were dropped",
-                                  grouped(loaded.data.dropped), grouped(loaded.data.rows)));
+    s.notes.push_back(fmt::format("{} of {} rows had a missing cell and {} dropped",
+                                  grouped(loaded.data.dropped), grouped(loaded.data.rows),
+                                  loaded.data.dropped == 1 ? "was" : "were"));
   s.parameters = summarise(result.names, samples.chains);
   s.method = account_of(samples);
   s.audit = samples.audit;

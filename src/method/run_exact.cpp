@@ -62,8 +62,8 @@ Expanded expanded(Sampler& s, const CurvedRows& curved) {
 
 void run_with(Sampler& s, const Expanded& found) {
   const SharedExpansion& expansion = found.expansion;
-  s.note(fmt::format("control variates of order {}; {} rows per step expected", expansion->order,
-                     plain_number(found.rows(), 2)));
+  s.note(fmt::format("control variates of order {}; {} rows per step expected{}", expansion->order,
+                     plain_number(found.rows(), 2), found.apart.empty() ? "" : ", besides the slices"));
   const ExactPlan& plan = s.plan().exact;
   ExactOptions options;
   options.proposal.kind = plan.random_walk ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
@@ -135,9 +135,10 @@ void run_automatic(Sampler& s) {
     const Expanded found = expanded(s, *curved);
     const double rows = found.rows();
     if (StepCost{model.dim(), rows, false}.nanoseconds() < pass.nanoseconds()) {
-      choose(s, Role::exact,
-             fmt::format("the exact posterior from about {} rows per step (of {})", plain_number(rows, 2),
-                         grouped(model.rows())));
+      choose(
+          s, Role::exact,
+          fmt::format("the exact posterior from about {} rows per step (of {}){}", plain_number(rows, 2),
+                      grouped(model.rows()), found.apart.empty() ? "" : ", besides those that slices read"));
       run_with(s, found);
       if (s.plan().audit) audit(s);
     } else {

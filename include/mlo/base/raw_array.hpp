@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Large arrays that are not cleared: for those that are written once, or of which only a small part is ever
-// written. Clearing 100 MB takes the system some 30 ms.
+// written.
 #pragma once
 
 #include <sys/mman.h>
