@@ -73,7 +73,8 @@ void plan_term(RecordPlan& plan, TermPlan term) {
     for (const std::size_t v : factors) {
       block.strides.push_back(block.cells);
       block.cells *= plan.variables[v].values->levels.size();
-      if (block.cells > most_cells)
+      // Of one factor alone, the message about too many levels says more.
+      if (block.cells > most_cells && factors.size() > 1)
         throw ModelError(
             fmt::format("an interaction has more than {} combinations of levels", grouped(most_cells)));
     }
