@@ -88,7 +88,7 @@ void add_fit(CLI::App& app, int& exit_code) {
       "Example:\n"
       "  mlo simulate logistic --rows 100000 --out data.csv\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --seed 1 --out run1\n"
-      "  mlo fit data.csv \"y ~ x1 * factor(round(x2))\" --holdout 0.1 --out run2\n"
+      "  mlo fit data.csv \"y ~ x1 * (x2 > 0)\" --holdout 0.1 --out run2\n"
       "  mlo fit data.csv \"y ~ x1 + x2\" --method mlo --subsample-size 1000\n"
       "  mlo fit \"data*.csv\" \"y ~ x1 + x2\"");
   c->callback([command, c, &exit_code] {
