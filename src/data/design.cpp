@@ -15,6 +15,7 @@
 #include "data/design_scale.hpp"
 #include "data/design_terms.hpp"
 #include "data/formula_syntax.hpp"
+#include "data/row_cells.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/data/text_columns.hpp"
@@ -226,7 +227,7 @@ class Builder {
     const auto look_at = [&](std::span<const double> values, const Expression& e) {
       for (std::size_t i = 0; i < count; ++i) {
         if (std::isfinite(values[i])) continue;
-        if (!std::isnan(values[i]) || !has_missing_cell(e, first + i)) {
+        if (!std::isnan(values[i]) || !cells_.any_missing(e, first + i)) {
           if (keep_[i] != 0)
             refuse_.push_back(first + i);  // only if the row is not dropped for another reason
           continue;
@@ -248,7 +249,7 @@ class Builder {
       }
       for (std::size_t i = 0; i < count; ++i) {
         if (codes_[v][i] < unknown_level) continue;
-        if (variable.values->strict && !has_missing_cell(variable.expression, first + i)) {
+        if (variable.values->strict && !cells_.any_missing(variable.expression, first + i)) {
           refuse_.push_back(first + i);
           continue;
         }
@@ -305,7 +306,7 @@ class Builder {
     for (std::size_t i = 0; i < count; ++i) {
       if (keep_[i] == 0) continue;
       if (!std::isfinite(offset_[i]))
-        refuse_value("the sum of offsets", offset_[i], formula_.offsets, first + i);
+        cells_.refuse("the sum of offsets", offset_[i], formula_.offsets, first + i);
       if (weight_[i] > 0) continue;
       keep_[i] = 0;
       ++design.weightless;
@@ -380,7 +381,7 @@ class Builder {
       parts.push_back(plan_.variables[v].expression);
     }
     for (std::size_t i = 0; i < kept_.size(); ++i)
-      if (!std::isfinite(out[i])) refuse_value(name, out[i], parts, first + kept_[i]);
+      if (!std::isfinite(out[i])) cells_.refuse(name, out[i], parts, first + kept_[i]);
   }
 
   void write_codes(double* out) {
@@ -429,19 +430,6 @@ class Builder {
 
   // ---- messages; the slow way, taken once
 
-  [[nodiscard]] const Column& column_named(const std::string& name) const {
-    return *std::find_if(table_.columns.begin(), table_.columns.end(),
-                         [&](const Column& column) { return column.name == name; });
-  }
-  [[nodiscard]] static bool is_missing(const Column& column, std::size_t row) {
-    return column.is_text() ? column.text().codes[row] == Text::missing : std::isnan(column.numbers()[row]);
-  }
-  [[nodiscard]] bool has_missing_cell(const Expression& e, std::size_t row) const {
-    bool missing = false;
-    syntax::for_each_name(
-        e, [&](const Expression& name) { missing = missing || is_missing(column_named(name.name), row); });
-    return missing;
-  }
   template <class Visit>
   void for_each_expression(const Visit& visit) const {
     for (const Single& part : counts_) visit(part.expression, *part.values);
@@ -454,7 +442,7 @@ class Builder {
     std::string what;
     for_each_expression([&](const Expression& e, const Values&) {
       syntax::for_each_name(e, [&](const Expression& name) {
-        if (what.empty() && is_missing(column_named(name.name), row))
+        if (what.empty() && cells_.is_missing(name.name, row))
           what = fmt::format("column \"{}\": the cell is empty or NA (`missing error`)", name.name);
       });
     });
@@ -473,7 +461,7 @@ class Builder {
       syntax::for_each_name(e, [&](const Expression& name) {
         std::size_t count = 0;
         for (std::size_t row = 0; row < table_.rows; ++row) {
-          if (!is_missing(column_named(name.name), row)) continue;
+          if (!cells_.is_missing(name.name, row)) continue;
           ++count;
           incomplete[row] = 1;
         }
@@ -519,41 +507,20 @@ class Builder {
       if (values.type == Values::Type::factor) {
         std::uint32_t code = 0;
         values.codes(row, {&code, 1});
-        if (values.strict && code >= unknown_level) refuse_value(deparse(e), std::nan(""), {&e, 1}, row);
+        if (values.strict && code >= unknown_level) cells_.refuse(deparse(e), std::nan(""), {&e, 1}, row);
         return;
       }
       std::vector<double> here(values.width);
       values.numbers(row, 1, here);
       for (const double value : here)
-        if (!std::isfinite(value)) refuse_value(deparse(e), value, {&e, 1}, row);
+        if (!std::isfinite(value)) cells_.refuse(deparse(e), value, {&e, 1}, row);
     });
     std::abort();  // a row is refused because one of its values is not finite
   }
 
-  // "log(x) is -inf (x = 0)"
-  [[noreturn]] void refuse_value(const std::string& what, double value, std::span<const Expression> parts,
-                                 std::size_t row) const {
-    std::vector<std::string> inputs;
-    for (const Expression& part : parts) {
-      syntax::for_each_name(part, [&](const Expression& name) {
-        const Column& column = column_named(name.name);
-        std::string input =
-            fmt::format("{} = {}", name.name,
-                        is_missing(column, row) ? "NA"
-                        : column.is_text()      ? csv::quoted(column.text().levels[column.text().codes[row]])
-                                                : fmt::format("{}", column.numbers()[row]));
-        if (std::find(inputs.begin(), inputs.end(), input) == inputs.end())
-          inputs.push_back(std::move(input));
-      });
-    }
-    // The sign of a NaN means nothing, yet it would be printed.
-    throw DataError(table_.source.place(row),
-                    fmt::format("{} is {} ({})", what, std::isnan(value) ? std::fabs(value) : value,
-                                fmt::join(inputs, ", ")));
-  }
-
   const Formula& formula_;
   const Table& table_;
+  RowCells cells_{table_};
   const DesignOptions& options_;
   Binder binder_;
   std::vector<Single> counts_;  // the response; or successes and failures

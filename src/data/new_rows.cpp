@@ -11,6 +11,7 @@
 #include "data/csv_text.hpp"
 #include "data/design_terms.hpp"
 #include "data/formula_syntax.hpp"
+#include "data/row_cells.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
 
@@ -58,11 +59,10 @@ struct NewRows::Impl {
   std::vector<Part> parts;
   std::vector<ValuesPtr> offsets;
   ValuesPtr response;
-  std::map<std::string, const Column*> columns;
+  RowCells cells{table};
 
   Impl(const Formula& f, const Recipe& r, const Table& t, const NewRowOptions& o)
       : formula(f), table(t), options(o), recipe(r) {
-    for (const Column& column : table.columns) columns.emplace(column.name, &column);
     const std::size_t learnt = recipe.learnt.size();
     Binder binder(formula, table, recipe.learnt);
     if (options.response) {
@@ -125,37 +125,13 @@ struct NewRows::Impl {
     if (found != recipe.names.size()) refuse_recipe();
   }
 
-  [[nodiscard]] bool is_missing(const std::string& name, std::size_t row) const {
-    const Column& column = *columns.at(name);
-    return column.is_text() ? column.text().codes[row] == Text::missing : std::isnan(column.numbers()[row]);
-  }
-  [[nodiscard]] bool has_missing_cell(const Expression& e, std::size_t row) const {
-    bool missing = false;
-    syntax::for_each_name(e,
-                          [&](const Expression& name) { missing = missing || is_missing(name.name, row); });
-    return missing;
-  }
-  [[nodiscard]] std::string inputs(const Expression& e, std::size_t row) const {
-    std::vector<std::string> names, out;
-    add_names({&e, 1}, names);
-    for (const std::string& name : names) {
-      const Column& column = *columns.at(name);
-      out.push_back(fmt::format("{} = {}", name,
-                                is_missing(name, row) ? "NA"
-                                : column.is_text()
-                                    ? csv::quoted(column.text().levels[column.text().codes[row]])
-                                    : fmt::format("{}", column.numbers()[row])));
-    }
-    return fmt::format("{}", fmt::join(out, ", "));
-  }
-
   // A row with a value that is not a finite number is not complete if a cell is missing, and a mistake
   // otherwise.
   void look_at(const Expression& e, std::span<const double> values, std::size_t first,
                std::span<char> complete) const {
     for (std::size_t i = 0; i < complete.size(); ++i) {
       if (std::isfinite(values[i]) || complete[i] == 0) continue;
-      if (std::isnan(values[i]) && has_missing_cell(e, first + i)) {
+      if (std::isnan(values[i]) && cells.any_missing(e, first + i)) {
         refuse_missing(e, first + i);
         complete[i] = 0;
         continue;
@@ -164,7 +140,7 @@ struct NewRows::Impl {
       throw DataError(
           table.source.place(first + i),
           fmt::format("{} is {} ({})", deparse(e), std::isnan(values[i]) ? std::fabs(values[i]) : values[i],
-                      inputs(e, first + i)));
+                      cells.words({&e, 1}, first + i)));
     }
   }
   void look_at(const Expression& e, std::span<const std::uint32_t> codes, std::size_t first,
@@ -186,7 +162,7 @@ struct NewRows::Impl {
             table.source.place(first + i),
             fmt::format("{} has a level that the data of the fit did not have ({}); its levels are {}{}. "
                         "`new-levels missing` leaves such rows without a prediction",
-                        deparse(e), inputs(e, first + i),
+                        deparse(e), cells.words({&e, 1}, first + i),
                         fmt::join(values.levels.begin(),
                                   values.levels.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                         shown < values.levels.size() ? ", ..." : ""));
@@ -199,7 +175,7 @@ struct NewRows::Impl {
     std::vector<std::string> names;
     add_names({&e, 1}, names);
     for (const std::string& name : names)
-      if (is_missing(name, row))
+      if (cells.is_missing(name, row))
         throw DataError(table.source.place(row),
                         fmt::format("column \"{}\": the cell is empty or NA (`missing error`)", name));
     throw DataError(table.source.place(row),
