@@ -43,7 +43,9 @@ Figures measure(const M& model, const Mode& mode, std::size_t threads, std::size
       ChainRecord fresh;
       fresh.draws = std::move(record.draws);
       fresh.log_posteriors = std::move(record.log_posteriors);
+      fresh.statistics = std::move(record.statistics);
       fresh.draws.clear();
+      fresh.statistics.clear();
       fresh.log_posteriors.clear();
       record = std::move(fresh);
     }

@@ -63,6 +63,8 @@ function(mlo_layer name)
     target_link_libraries(${target} PRIVATE PkgConfig::isal PkgConfig::zstd ${CMAKE_DL_LIBS})  # dl: DuckDB is loaded at run time
   elseif(name MATCHES "^(model|subsample|kernel|chain|diagnose|method)$")  # not all need it, but they share precompiled headers
     target_link_libraries(${target} PRIVATE PkgConfig::hwy)
+  elseif(name STREQUAL report)
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})  # netCDF is loaded at run time
   elseif(name STREQUAL fit)
     target_compile_definitions(${target} PRIVATE MLO_VERSION="${PROJECT_VERSION}")
   endif()

@@ -53,8 +53,9 @@ std::string some_draws(std::size_t dim) {
     for (std::size_t j = 0; j < dim; ++j) draws.draws.push_back(0.1 * static_cast<double>(k + j % 7));
     draws.log_posteriors.push_back(-1);
   }
-  return stan_csv({.version = "0", .method = {}, .family = {}, .formula = {}, .data = {}, .names = {}},
-                  draws);
+  StanCsvHeader header;
+  header.names.assign(dim, "x");
+  return stan_csv(header, draws);
 }
 
 template <class Read>

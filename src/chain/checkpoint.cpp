@@ -13,7 +13,7 @@
 namespace mlo {
 namespace {
 
-constexpr std::string_view magic = "mlo-checkpoint-4";
+constexpr std::string_view magic = "mlo-checkpoint-5";
 
 class Writer {
  public:
@@ -75,6 +75,9 @@ void transfer(Archive& archive, Record& record) {
   archive(record.dim);
   archive(record.draws);
   archive(record.log_posteriors);
+  archive(record.statistics);
+  archive(record.warmup_seconds);
+  archive(record.sample_seconds);
   auto& account = record.account;
   archive(account.counted);
   archive(account.steps);
@@ -85,6 +88,7 @@ void transfer(Archive& archive, Record& record) {
   archive(account.bound_violations);
   archive(account.audited);
   archive(account.audit_error);
+  archive(account.at_draw);
   archive(account.rows_sample);
   archive(account.rows_stride);
 }
@@ -96,7 +100,7 @@ bool consistent(const ChainRecord& record) {
   const bool rectangular =
       draws == 0 ? record.draws.empty()
                  : record.draws.size() % draws == 0 && record.draws.size() / draws == record.dim;
-  return rectangular && std::has_single_bit(record.account.rows_stride);
+  return rectangular && record.statistics.size() == draws && std::has_single_bit(record.account.rows_stride);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ void add_methods(CLI::App& app);
 void add_simulate(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_bench_methods(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app);
 
 // What is in the data, and what the formula makes of it, if there is one: mlo describe, mlo fit --dry-run.
 void show_description(const FitOptions& options, bool json, bool quiet);
@@ -45,6 +46,9 @@ void speak_for(const CLI::App& command);
 [[nodiscard]] std::string on_command_line(std::string_view message);
 [[nodiscard]] RunSummary on_command_line(RunSummary summary);
 [[nodiscard]] Comparison on_command_line(Comparison comparison);
+
+// The commit that this program was built from, with "-dirty" if files had changed since; empty: not known.
+[[nodiscard]] const char* commit();
 
 // Writes results to stdout. A full disk or a closed pipe is an error, not silence.
 void print(std::string_view text);

@@ -53,6 +53,8 @@ void run(const FitCommand& command, int& exit_code) {
   print(command.json ? as_json(summary) : as_table(summary));
   if (command.json && !command.quiet)
     for (const std::string& warning : summary.warnings) fmt::print(stderr, "mlo fit: warning: {}\n", warning);
+  if (o.out.empty() && !summary.interrupted && !command.quiet)
+    fmt::print(stderr, "mlo fit: the draws are not kept; to keep them, fit with --out DIR\n");
   if (summary.interrupted) {
     exit_code = static_cast<int>(ExitCode::interrupted);
     if (!command.quiet)

@@ -53,6 +53,7 @@ constexpr const char* description =
     "  mlo methods                                  what each method promises and costs\n"
     "  mlo reproduce --quick                        the paper's tables and figures\n"
     "  mlo bench-methods data.csv \"y ~ x1 + x2\"    methods side by side, against the posterior\n"
+    "  mlo doctor                                   what this program is and what it finds here\n"
     "  mlo COMMAND --help                           all options of a command\n"
     "\n"
     "Results go to standard output, everything else to standard error.\n"
@@ -103,6 +104,7 @@ int run(int argc, char** argv) {
   cli::add_simulate(app);
   cli::add_reproduce(app);
   cli::add_bench_methods(app, exit_code);
+  cli::add_doctor(app);
   const std::string first = argc > 1 ? argv[1] : "";
   const bool known = !app.get_subcommands([&](const CLI::App* c) { return c->get_name() == first; }).empty();
   const auto command = [&] { return known ? first : std::string(); };

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "cli/command.hpp"
 
@@ -36,9 +38,16 @@ std::string rate(double per_second) {
   return fmt::format("{:.0f}", per_second);
 }
 
+// A terminal that knows the one control sequence used here, which erases a line. There are no colours, so
+// that NO_COLOR is always obeyed.
+bool can_erase_lines() {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
 }  // namespace
 
-Progress::Progress(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(can_erase_lines()) {}
 
 Progress::~Progress() {
   stop_watching();

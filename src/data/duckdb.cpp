@@ -244,6 +244,11 @@ std::unique_ptr<Reader> open_query(const std::string& database, const ReadOption
   return std::make_unique<QueryReader>(database, options);
 }
 
+std::string duckdb_library() {
+  const duckdb::Library& library = duckdb::library("Parquet, JSON and SQL are read");
+  return fmt::format("{} ({})", library.version, library.file);
+}
+
 bool is_duckdb_database(const std::string& file) {
   std::array<char, 12> start{};  // eight bytes of a checksum, then the mark
   std::ifstream stream(file, std::ios::binary);

@@ -27,6 +27,7 @@
 #include "mlo/method/sample.hpp"
 #include "mlo/model/any_model.hpp"
 #include "mlo/model/layout.hpp"
+#include "mlo/report/netcdf.hpp"
 
 namespace mlo {
 namespace {
@@ -94,6 +95,7 @@ MethodAccount account_of(const Samples& samples) {
   MethodAccount account;
   account.name = samples.method->name;
   account.promise = samples.promise;
+  account.log_posterior = samples.log_posterior;
   double steps = 0, accepted = 0, rows = 0, noise = 0, finite = 0;
   std::vector<double> sample;
   for (const ChainRecord& record : samples.chains) {
@@ -349,6 +351,7 @@ std::optional<RunDirectory> prepare(FitOptions& options, const FitWatcher& watch
     options = kept_options(options, *directory);
   }
   check(options);
+  if (wants_netcdf(options)) netcdf_library();  // not after an hour of sampling
   if (settle(options) && watcher.note) watcher.note(fmt::format("seed {}", *options.seed));
   return directory;
 }

@@ -14,7 +14,9 @@
 #include "mlo/base/hash.hpp"
 #include "mlo/base/json.hpp"
 #include "mlo/base/special.hpp"
+#include "mlo/fit/netcdf.hpp"
 #include "mlo/method/option_table.hpp"
+#include "mlo/method/plan.hpp"
 #include "mlo/report/stan_csv.hpp"
 
 namespace mlo {
@@ -187,18 +189,24 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
                           const FitResult& result) const {
   for (std::size_t chain = 0; chain < result.chains.size(); ++chain) {
     const StanCsvHeader header{.version = version(),
-                               .method = options.method,
+                               .method = result.summary.method.name,
+                               .promise = promise_name(result.summary.method.promise),
                                .family = options.family,
                                .formula = options.formula,
                                .data = data_words(options),
+                               .log_posterior = result.summary.method.log_posterior,
                                .seed = options.seed.value_or(0),
                                .chain = chain + 1,
                                .warmup = static_cast<std::uint64_t>(options.warmup),
                                .draws = static_cast<std::uint64_t>(options.draws),
                                .thin = static_cast<std::uint64_t>(options.thin.value_or(1)),
-                               .names = result.names};
+                               .names = result.names,
+                               .coefficients = result.recipe.names.size()};
     write_file(file(fmt::format("draws-{}.csv", chain + 1)), stan_csv(header, result.chains[chain]));
   }
+  write_file(file("statistics.csv"), statistics_csv(result.chains));
+  if (wants_netcdf(options))
+    write_netcdf(file("draws.nc"), netcdf_input(options, result.summary, result.chains));
   write_file(file("summary.csv"), as_csv(result.summary.parameters));
   write_run_json(options, fingerprint, result.summary.interrupted ? "interrupted" : "finished", &result);
   if (!result.summary.interrupted)
@@ -227,8 +235,9 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
     recipe["origin"] = result->recipe.origin;
     recipe["unit"] = result->recipe.unit;
     json["terms"] = Json::object();
+    const std::vector<std::string> columns_of_draws = stan_names(result->names, result->recipe.names.size());
     for (std::size_t j = 0; j < result->names.size(); ++j)
-      json["terms"][fmt::format("theta.{}", j + 1)] = result->names[j];
+      json["terms"][columns_of_draws[j]] = result->names[j];
     json["summary"] = Json::parse(as_json(result->summary));
   }
   write_file(file("run.json"), json.dump(2) + "\n");

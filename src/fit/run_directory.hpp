@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The directory a run is kept in: run.json, summary.csv, draws-K.csv, and checkpoint-K while it runs.
+// The directory a run is kept in: run.json, summary.csv, draws-K.csv, statistics.csv, draws.nc if it is asked
+// for, and checkpoint-K while it runs.
 #pragma once
 
 #include <cstdint>

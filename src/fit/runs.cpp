@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "fit/run_directory.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
@@ -35,6 +37,9 @@ KeptRun read_run(const std::string& run_directory) {
     const std::string file = fmt::format("{}/draws-{}.csv", run_directory, chain + 1);
     run.chains.push_back(draws_of_stan_csv(read_file(file), file, run.names.size()));
   }
+  // Runs of mlo 0.1 have none.
+  if (const std::string file = run_directory + "/statistics.csv"; std::filesystem::exists(file))
+    add_statistics(read_file(file), file, run.chains);
   return run;
 }
 

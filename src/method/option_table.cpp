@@ -388,6 +388,12 @@ std::vector<Option> run_options() {
        .field = &FitOptions::out,
        .help = "Directory for draws, summary and the run's record; must be new or empty",
        .decides_draws = false},
+      {.name = "format",
+       .group = Group::run,
+       .field = &FitOptions::format,
+       .help =
+           "Files of draws in the directory of `out`: stan-csv, netcdf (draws.nc, for ArviZ and xarray) or "
+           "both, with a comma between them. Those of stan-csv are always written: other commands read them"},
       {.name = "resume",
        .group = Group::run,
        .field = &FitOptions::resume,

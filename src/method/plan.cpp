@@ -321,6 +321,8 @@ void check(const FitOptions& options) {
   if (options.holdout && (options.row_weights || options.trials))
     throw UsageError(fmt::format("`holdout` and `{}` cannot be used together: scores are of single rows",
                                  options.trials ? "trials" : "row-weights"));
+  if (wants_netcdf(options) && options.out.empty())
+    throw UsageError(fmt::format("`format {}` needs `out`: the directory for the file", options.format));
   if (options.trials && !family->shares)
     throw UsageError(fmt::format("`trials` is for `family logistic`, not for `family {}`", family->name));
   if (method.role == Role::exact && !family->sums && estimates_second(*family, options.numbers))
@@ -334,6 +336,21 @@ void check(const FitOptions& options) {
         fmt::format("`method exact` needs bounds on what one row can say; `family {}` has none. Use `method "
                     "full` or `method difference`",
                     family->name));
+}
+
+bool wants_netcdf(const FitOptions& options) {
+  bool found = false;
+  const std::string& text = options.format;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    const std::string_view word = std::string_view(text).substr(from, comma - from);
+    if (word != "stan-csv" && word != "netcdf")
+      throw UsageError(
+          fmt::format("`format` must be stan-csv, netcdf or stan-csv,netcdf (got \"{}\")", options.format));
+    found = found || word == "netcdf";
+    from = comma + 1;
+  }
+  return found;
 }
 
 bool settle(MethodOptions& options) {

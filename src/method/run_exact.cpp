@@ -62,6 +62,8 @@ Expanded expanded(Sampler& s, const CurvedRows& curved) {
 
 void run_with(Sampler& s, const Expanded& found) {
   const SharedExpansion& expansion = found.expansion;
+  s.out().log_posterior =
+      fmt::format("by a Taylor polynomial of order {} about the mode, not of all rows", expansion->order);
   s.note(fmt::format("control variates of order {}; {} rows per step expected{}", expansion->order,
                      plain_number(found.rows(), 2), found.apart.empty() ? "" : ", besides the slices"));
   const ExactPlan& plan = s.plan().exact;

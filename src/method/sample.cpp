@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/method/sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "method/sampler.hpp"
@@ -34,6 +35,34 @@ void Sampler::before_sampling() {
   out_.mode_seconds = timer_.seconds();
   if (watcher_.interrupted()) throw Interrupted();
   if (keeping_.before_sampling) keeping_.before_sampling();
+}
+
+void Sampler::complete_log_posteriors() {
+  if (out_.log_posterior.empty()) out_.log_posterior = "of all rows";
+  constexpr std::size_t block = 256;  // draws at a time: a product of matrices, not of vectors
+  const auto p = static_cast<Eigen::Index>(model_.dim());
+  for (ChainRecord& record : keeping_.records) {
+    const auto unknown = [](double value) { return std::isnan(value); };
+    if (std::none_of(record.log_posteriors.begin(), record.log_posteriors.end(), unknown)) continue;
+    out_.log_posterior = "by a Taylor polynomial of order 2 about the mode, not of all rows";
+    pool_.run((record.size() + block - 1) / block, [&](std::size_t task) {
+      const std::size_t first = task * block, count = std::min(block, record.size() - first);
+      Eigen::MatrixXd away(p, static_cast<Eigen::Index>(count));
+      for (std::size_t k = 0; k < count; ++k) {
+        double* const theta = away.col(static_cast<Eigen::Index>(k)).data();
+        model_.to_working({record.draws.data() + (first + k) * record.dim, record.dim}, {theta, record.dim});
+        record.log_posteriors[first + k] = model_.log_prior({theta, record.dim});
+      }
+      away.colwise() -= map_.evaluated_at;
+      const Eigen::MatrixXd bent = map_.likelihood.information * away;
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto at = static_cast<Eigen::Index>(k);
+        record.log_posteriors[first + k] += map_.likelihood.value +
+                                            map_.likelihood.gradient.dot(away.col(at)) -
+                                            0.5 * away.col(at).dot(bent.col(at));
+      }
+    });
+  }
 }
 
 // Chains start at the modes in turn.

@@ -83,12 +83,16 @@ class Sampler {
       throw;
     }
     finish();
+    complete_log_posteriors();
   }
 
   [[nodiscard]] Samples finish();
 
  private:
   void before_sampling();
+  // Where the kernel does not know the log posterior of its draws: by the quadratic expansion of the
+  // log-likelihood about the mode. No row is read.
+  void complete_log_posteriors();
   [[nodiscard]] Eigen::VectorXd start(std::size_t chain) const;
 
   const Timer timer_;

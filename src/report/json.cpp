@@ -42,7 +42,8 @@ std::string as_json(const RunSummary& s) {
                     {"median_rows_per_step", s.method.median_rows_per_step},
                     {"noise_sd", s.method.noise_sd},
                     {"bound_violations", s.method.bound_violations},
-                    {"not_finite", s.method.not_finite}};
+                    {"not_finite", s.method.not_finite},
+                    {"log_posterior", s.method.log_posterior}};
   Json& noise = json["noise"] = {{"verdict", verdicts[static_cast<std::size_t>(s.noise.verdict)]},
                                  {"median_sd_ratio", s.noise.median_ratio}};
   for (std::size_t j = 0; j < s.parameters.size(); ++j) {
@@ -100,6 +101,7 @@ RunSummary summary_from_json(const std::string& text, const std::string& file) {
     s.method.noise_sd = s.noise.noise_sd = method.number("noise_sd");
     s.method.bound_violations = method.get<std::uint64_t>("bound_violations");
     s.method.not_finite = method.get<std::uint64_t>("not_finite");
+    if (method.contains("log_posterior")) s.method.log_posterior = method.get<std::string>("log_posterior");
     if (json.contains("audit")) {
       const Json& audit = json.at("audit");
       s.audit = {.done = true,

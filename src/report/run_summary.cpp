@@ -14,15 +14,19 @@
 namespace mlo {
 namespace {
 
-// As many digits as the Monte Carlo error supports: down to two significant digits of the error.
+// Digits down to the two that the error has: 0.12345 with an error of 0.0021 is 0.1235, and 12345 with an
+// error of 2100 is 12300. With an exponent only where the number would be long.
 std::string number(double value, double error) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
-  int decimals = 3;
-  if (std::isfinite(error) && error > 0) decimals = 1 - static_cast<int>(std::floor(std::log10(error)));
-  decimals = std::clamp(decimals, 0, 8);
-  const double size = std::abs(value);
-  if (size >= 1e7 || (size > 0 && size < 1e-5)) return fmt::format("{:.4g}", value);
-  return fmt::format("{:.{}f}", value, decimals);
+  if (!std::isfinite(error) || error <= 0) return fmt::format("{:.6g}", value);
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(error)));
+  const double unit = std::pow(10.0, -decimals);
+  const double near = std::abs(value) < 0.5 * unit ? 0 : value;  // not -0.00
+  const double rounded = decimals < 0 ? std::round(near / unit) * unit : near;
+  const double size = std::abs(rounded);
+  if (size < 1e9 && decimals <= 8) return fmt::format("{:.{}f}", rounded, std::max(decimals, 0));
+  const double leading = size > 0 ? std::floor(std::log10(size)) : -decimals;
+  return fmt::format("{:.{}e}", near, std::clamp(static_cast<int>(leading) + decimals, 0, 15));
 }
 
 std::string short_number(double value) {
@@ -67,9 +71,9 @@ std::string as_table(const RunSummary& s) {
   if (compared) rows[0].insert(rows[0].begin() + 3, {"laplace sd", "ratio"});
   for (std::size_t j = 0; j < s.parameters.size(); ++j) {
     const ParameterSummary& p = s.parameters[j];
-    // The digits follow the posterior's own scale: a hundredth of its sd, or the Monte Carlo error where that
-    // is larger.
-    const double digit = std::max(p.mcse_mean, p.sd / 100);
+    // What the Monte Carlo error supports, but no more than four digits of the sd, which say all about the
+    // posterior, and no fewer than two.
+    const double digit = std::isfinite(p.mcse_mean) ? std::clamp(p.mcse_mean, p.sd / 100, p.sd) : p.sd / 10;
     std::vector<std::string> row{p.name,
                                  number(p.mean, digit),
                                  short_number(p.sd),

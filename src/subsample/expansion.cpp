@@ -327,6 +327,7 @@ Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const Exp
   all.gradient -= theirs.gradient;
   all.information -= theirs.information;
   Derivatives out(apart.remaining.size());
+  out.value = all.value - theirs.value;
   out.gradient = all.gradient(apart.remaining);
   out.information = all.information(apart.remaining, apart.remaining);
   return out;
@@ -395,7 +396,8 @@ Expansion expand(const CurvedRows& model, ThreadPool& pool, const Mode& mode,
           .cubic = std::move(cubic),
           .total_bound = total,
           .shells = std::move(shells),
-          .passes = chosen.passes};
+          .passes = chosen.passes,
+          .constant = likelihood.value};
 }
 
 }  // namespace mlo

@@ -102,6 +102,7 @@ TEST_F(Chains, ContinueToTheSameDrawsFromACheckpointFileWhereverTheyStopped) {
     for (std::size_t c = 0; c < small.chains; ++c) {
       EXPECT_EQ(rest[c].draws, whole[c].draws);
       EXPECT_EQ(rest[c].log_posteriors, whole[c].log_posteriors);
+      EXPECT_EQ(rest[c].statistics, whole[c].statistics);
       EXPECT_EQ(rest[c].account.accepted, whole[c].account.accepted);
     }
   }
@@ -234,6 +235,61 @@ TEST_F(Chains, CountTheStepsOfARepeatedKernelOneByOne) {
   }
 }
 
+TEST_F(Chains, KeepWhatTheStepsOfEachDrawDid) {
+  for (const std::uint64_t thin : {1U, 7U})
+    for (const std::uint64_t repeats : {1U, 4U}) {
+      RunControl control(1);
+      std::vector<ChainRecord> records;
+      constexpr std::uint64_t warmup = 10, draws = 30;
+      run_chains(
+          model_, 1, {.seed = 1, .chains = 1, .warmup = warmup, .draws = draws, .thin = thin}, records,
+          control, {}, [&](ThreadPool&) { return Repeated(Eventful{}, {.fixed = repeats}); },
+          [&](std::size_t) { return mode_.theta; });
+      const std::vector<DrawStatistics>& found = records[0].statistics;
+      ASSERT_EQ(found.size(), draws);
+      const std::uint64_t steps = thin * repeats;
+      for (std::uint64_t draw = 0; draw < draws; ++draw) {
+        double accepted = 0, rows = 0;
+        for (std::uint64_t k = warmup * repeats + draw * steps; k < warmup * repeats + (draw + 1) * steps;
+             ++k) {
+          accepted += k % 3 == 0 ? 1 : 0;
+          rows += static_cast<double>(k);
+        }
+        EXPECT_FLOAT_EQ(found[draw].acceptance, static_cast<float>(accepted / static_cast<double>(steps)));
+        EXPECT_FLOAT_EQ(found[draw].rows_read, static_cast<float>(rows / static_cast<double>(steps)));
+        EXPECT_EQ(found[draw].noise_sd, 0);
+      }
+    }
+}
+
+TEST(ChainAccount, TheNoiseOfADrawIsThatOfItsStepsWithAFiniteDensity) {
+  ChainAccount account;
+  const auto count = [&](double noise_sd, bool finite) {
+    StepInfo info;
+    info.noise_sd = noise_sd;
+    info.finite = finite;
+    account.count(info);
+  };
+  count(1, true);
+  count(2, true);
+  count(99, false);
+  EXPECT_EQ(account.since_last_draw().noise_sd, 1.5F);
+  count(4, true);
+  EXPECT_EQ(account.since_last_draw().noise_sd, 4);
+  count(99, false);
+  EXPECT_EQ(account.since_last_draw().noise_sd, 0);
+}
+
+TEST_F(Chains, CountTheSecondsOfWarmUpAndOfTheDraws) {
+  for (const ChainRecord& record : run(small, 1)) {
+    EXPECT_GT(record.warmup_seconds, 0);
+    EXPECT_GT(record.sample_seconds, 0);
+  }
+  ChainOptions cold = small;
+  cold.warmup = 0;
+  for (const ChainRecord& record : run(cold, 1)) EXPECT_LT(record.warmup_seconds, record.sample_seconds);
+}
+
 // The draws that outlive a chain are part of its record.
 static_assert(std::derived_from<ChainRecord, ChainDraws>);
 
@@ -274,6 +330,7 @@ TEST(Checkpoint, RefusesDamageAndOtherRuns) {
   record.dim = 2;
   record.draws = {1, 2, 3, 4};
   record.log_posteriors = {0.5, 0.25};
+  record.statistics.resize(2);
   write_checkpoint(file, record, 9);
   EXPECT_EQ(read_checkpoint(file, 9).draws, record.draws);
   EXPECT_THROW(static_cast<void>(read_checkpoint(file, 8)), DataError);
@@ -298,6 +355,7 @@ TEST(Checkpoint, RefusesARecordWhosePartsDoNotFit) {
   good.dim = 2;
   good.draws = {1, 2, 3, 4};
   good.log_posteriors = {0.5, 0.25};
+  good.statistics.resize(2);
   const auto refused = [&](const ChainRecord& record) {
     write_checkpoint(file, record, 9);
     try {
@@ -316,6 +374,9 @@ TEST(Checkpoint, RefusesARecordWhosePartsDoNotFit) {
   EXPECT_TRUE(refused(bad));
   bad = good;
   bad.log_posteriors.clear();
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad.statistics.pop_back();
   EXPECT_TRUE(refused(bad));
   bad = good;
   bad.account.rows_stride = 0;

@@ -1231,21 +1231,36 @@ class Predictions(CommandTest):
 
     def test_damaged_draws_are_named_by_file_and_line(self):
         text = self.read("run", "draws-1.csv").decode()
+        text = text.partition("# \n#  Elapsed Time")[0]
         lines = text.splitlines(keepends=True)
+        header = next(k for k, line in enumerate(lines) if not line.startswith("#"))
         for damaged, message in (
                 ("".join(lines)[:-5], f"run/draws-1.csv:{len(lines)}: the last line is not complete: the file of draws "
                                       "is damaged"),
-                ("".join(lines[:-1]) + "nan,1,2,x,4\n", f'run/draws-1.csv:{len(lines)}: not a number ("x"): the file of '
-                                                        "draws is damaged"),
-                ("".join(lines[:-1]) + "nan,1,2,3\n", f"run/draws-1.csv:{len(lines)}: 4 cells, but the header has 5"),
-                ("".join(lines[:-1]) + "nan,1,2,inf,4\n", f"run/draws-1.csv:{len(lines)}: theta.2 is inf: the file of "
-                                                          "draws is damaged")):
+                ("".join(lines[:-1]) + "1,1,0,0,1,2,x,4\n", f'run/draws-1.csv:{len(lines)}: not a number ("x"): the file '
+                                                            "of draws is damaged"),
+                ("".join(lines[:-1]) + "1,1,2,3\n", f"run/draws-1.csv:{len(lines)}: 4 cells, but the header has 8"),
+                ("".join(lines[:-1]) + "1,1,0,0,1,2,inf,4\n", f"run/draws-1.csv:{len(lines)}: parameter 2 is inf: the "
+                                                              "file of draws is damaged"),
+                ("".join([*lines[:header], lines[header].rpartition(",")[0] + "\n"]),
+                 f"run/draws-1.csv:{header + 1}: the columns are not those of 3 parameters, which are "
+                 '"lp__,accept_stat__,treedepth__,divergent__,energy__" and their names')):
             self.write("run/draws-1.csv", damaged)
             self.refused(DATA, message, "run", "data.csv")
         os.remove(self.path("run/draws-1.csv"))
         result = self.mlo("predict", "run", "data.csv")
         self.assertEqual((result.code, result.stdout), (DATA, ""))
         self.assertIn("run/draws-1.csv", result.stderr)
+
+    def test_damaged_statistics_are_named_by_file_and_line(self):
+        lines = self.read("run", "statistics.csv").decode().splitlines(keepends=True)
+        for damaged, message in (
+                (lines[:-1], ": chain 1 has 20 draws, but only 19 lines here: the file is damaged"),
+                ([*lines, lines[-1]], f":{len(lines) + 1}: more lines than draws: the file is damaged"),
+                ([*lines[:5], *lines[6:]], ":6: not the statistics of draw 5 of chain 1: the file is damaged"),
+                (lines[1:], ': the first line is not "chain,draw,rows_read,noise_sd": the file is damaged')):
+            self.write("run/statistics.csv", "".join(damaged))
+            self.refused(DATA, f"run/statistics.csv{message}", "run", "data.csv")
 
     def test_a_full_disk_leaves_no_half_written_file(self):
         result = self.mlo("predict", "run", "data.csv", "--out", "made.csv", "-q", file_size_limit=4096)

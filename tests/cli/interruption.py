@@ -41,7 +41,7 @@ class Interruption(CommandTest):
         self.make_data()
 
     def whole_and_identical(self, run, reference):
-        self.assertEqual(self.files(run), ["draws-1.csv", "draws-2.csv", "run.json", "summary.csv"])
+        self.assertEqual(self.files(run), ["draws-1.csv", "draws-2.csv", "run.json", "statistics.csv", "summary.csv"])
         self.assertEqual(self.draws_bytes(run, 2), self.draws_bytes(reference, 2))
         self.assertEqual(self.read(run, "summary.csv"), self.read(reference, "summary.csv"))
         first, second = self.run_json(run), self.run_json(reference)

@@ -41,7 +41,7 @@ class PredictTest(CommandTest):
 
     def all_draws(self, run, chains=2):
         """Lists of parameters, of all chains."""
-        return [row[2:] for chain in range(1, chains + 1) for row in self.draws(run, chain).rows]
+        return [row for chain in range(1, chains + 1) for row in self.draws(run, chain).values()]
 
     def expect(self, row, values, low, high):
         """A row of the output is the summary of these values. Sums of 240 terms in another order: 1e-12."""
@@ -240,7 +240,7 @@ class Predictions(PredictTest):
         lines = self.read("run", "draws-2.csv").decode().splitlines(keepends=True)
         self.write(os.path.join("run", "draws-2.csv"), "".join(lines[:-20]))
         self.write("new.csv", "x1\n2\n")
-        draws = [row[2:] for chain in (1, 2) for row in self.draws("run", chain).rows[:100]]
+        draws = [row for chain in (1, 2) for row in self.draws("run", chain).values()[:100]]
         [row] = self.predictions("run", "new.csv", "--type", "link")
         self.expect(row, [a + 2 * b for a, b in draws], "q5", "q95")
 

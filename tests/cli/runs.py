@@ -11,6 +11,7 @@ import unittest
 from support import CommandTest, table_of
 
 STATISTICS = ["mean", "sd", "mcse_mean", "hpd_2.5", "hpd_97.5", "median", "q5", "q95", "ess_bulk", "ess_tail", "rhat"]
+STATISTICS_OF_DRAWS = ["lp__", "accept_stat__", "treedepth__", "divergent__", "energy__"]
 
 
 class RunDirectory(CommandTest):
@@ -25,14 +26,15 @@ class RunDirectory(CommandTest):
 
     def test_it_holds_the_record_the_summary_and_the_draws_and_nothing_else(self):
         self.good(*self.fit, "--out", "run")
-        self.assertEqual(self.files("run"), ["draws-1.csv", "draws-2.csv", "draws-3.csv", "run.json", "summary.csv"])
+        self.assertEqual(self.files("run"), ["draws-1.csv", "draws-2.csv", "draws-3.csv", "run.json", "statistics.csv",
+                                              "summary.csv"])
 
     def test_run_json_says_what_was_run_and_names_the_parameters(self):
         self.good(*self.full, "--out", "run")
         run = self.run_json("run")
         self.assertEqual(run["status"], "finished")
         self.assertEqual(run["mlo"], self.good("--version").stdout.split()[-1])
-        self.assertEqual(run["terms"], {"theta.1": "(Intercept)", "theta.2": "x1", "theta.3": "x2"})
+        self.assertEqual(run["terms"], {"b_Intercept": "(Intercept)", "b_x1": "x1", "b_x2": "x2"})
         self.assertRegex(run["data_fingerprint"], "^[0-9a-f]{16}$")
         options = run["options"]
         for name, value in (("data", "data.csv"), ("formula", "y ~ x1 + x2"), ("family", "logistic"),
@@ -73,13 +75,15 @@ class RunDirectory(CommandTest):
         self.good(*self.full, "--out", "run")
         for chain in range(1, self.chains + 1):
             draws = self.draws("run", chain)
-            self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
+            self.assertEqual(draws.header, [*STATISTICS_OF_DRAWS, "b_Intercept", "b_x1", "b_x2"])
             self.assertEqual(len(draws.rows), self.draws_per_chain)
             self.assertTrue(all(math.isfinite(cell) for row in draws.rows for cell in row))
             settings = draws.settings()
             for name, value in (("method", "sample (Default)"), ("num_samples", "300"), ("num_warmup", "100"),
                                 ("save_warmup", "0"), ("thin", "2"), ("id", str(chain)), ("seed", "9"),
-                                ("mlo_formula", "y ~ x1 + x2"), ("theta.1", "(Intercept)"), ("theta.3", "x2")):
+                                ("mlo_formula", "y ~ x1 + x2"), ("mlo_method", "full"), ("mlo_promise", "exact"),
+                                ("mlo_lp__", "the log posterior of all rows, up to a constant"),
+                                ("mlo_name b_Intercept", "(Intercept)"), ("mlo_name b_x2", "x2")):
                 self.assertEqual(settings[name], value, name)
 
     def test_lp_is_the_log_posterior_up_to_a_constant(self):
@@ -95,11 +99,58 @@ class RunDirectory(CommandTest):
                 total += y * eta - math.log1p(math.exp(eta))
             return total
 
-        rows = self.draws("run", 1).rows[:20]
-        constant = rows[0][0] - log_posterior(rows[0][2:])
-        for row in rows:
+        draws = self.draws("run", 1)
+        points = list(zip(draws.column("lp__"), draws.column("energy__"), draws.values()))[:20]
+        constant = points[0][0] - log_posterior(points[0][2])
+        for lp, energy, theta in points:
             # 200 terms of size 1: rounding stays far below 1e-10.
-            self.assertAlmostEqual(row[0] - log_posterior(row[2:]), constant, delta=1e-10)
+            self.assertAlmostEqual(lp - log_posterior(theta), constant, delta=1e-10)
+            self.assertEqual(energy, -lp)
+
+    def test_every_method_says_what_its_lp_is(self):
+        for method, words in (("exact", r"by a Taylor polynomial of order [23] about the mode, not of all rows"),
+                              ("difference", "by a Taylor polynomial of order 2 about the mode, not of all rows"),
+                              ("mlo", "by a Taylor polynomial of order 2 about the mode, not of all rows"),
+                              ("auto", r"by a Taylor polynomial of order [23] about the mode, not of all rows|of all rows")):
+            with self.subTest(method=method):
+                self.good(*self.fit, "--method", method, "--out", method)
+                draws = self.draws(method, 1)
+                self.assertRegex(draws.settings()["mlo_lp__"], f"^the log posterior ({words}), up to a constant$")
+                self.assertRegex(self.run_json(method)["summary"]["method"]["log_posterior"], f"^({words})$")
+                self.assertIn(draws.settings()["mlo_method"], ("exact", "full") if method == "auto" else (method,))
+                self.assertTrue(all(map(math.isfinite, draws.column("lp__"))))
+                self.assertGreater(len(set(draws.column("lp__"))), 10)
+
+    def test_the_statistics_of_the_draws_add_up_to_those_of_the_run(self):
+        for method, sizes in (("full", ()), ("exact", ()), ("mlo", ("--subsample-size", "20")), ("difference", ())):
+            with self.subTest(method=method):
+                self.good(*self.fit, "--method", method, *sizes, "--out", method)
+                account = self.run_json(method)["summary"]["method"]
+                rows = list(csv.DictReader(io.StringIO(self.read(method, "statistics.csv").decode())))
+                self.assertEqual([(int(row["chain"]), int(row["draw"])) for row in rows],
+                                 [(c + 1, d + 1) for c in range(self.chains) for d in range(self.draws_per_chain)])
+                accepted = [a for k in range(self.chains) for a in self.draws(method, k + 1).column("accept_stat__")]
+                # Floats have seven digits.
+                self.assertAlmostEqual(statistics.fmean(accepted), account["acceptance"], delta=1e-6)
+                for name, total in (("rows_read", "rows_per_step"), ("noise_sd", "noise_sd")):
+                    mean = statistics.fmean(float(row[name]) for row in rows)
+                    self.assertAlmostEqual(mean, account[total], delta=1e-6 * (1 + account[total]), msg=name)
+
+    def test_a_run_of_the_first_version_is_still_read(self):
+        self.good(*self.full, "--out", "run")
+        table, predictions = self.good("summary", "run").stdout, self.good("predict", "run", "data.csv").stdout
+        os.remove(self.path("run/statistics.csv"))
+        for chain in range(1, self.chains + 1):
+            draws = self.draws("run", chain)
+            lines = ["# stan_version_major = 2", "lp__,accept_stat__,theta.1,theta.2,theta.3"]
+            lines += [",".join([row[0], "0.5", *theta]) for row, theta in zip(draws.text_rows, draws.parameters())]
+            self.write(f"run/draws-{chain}.csv", "\n".join(lines) + "\n")
+        record = self.run_json("run")
+        del record["options"]["format"], record["summary"]["method"]["log_posterior"]
+        record["terms"] = {"theta.1": "(Intercept)", "theta.2": "x1", "theta.3": "x2"}
+        self.write("run/run.json", json.dumps(record))
+        self.assertEqual(self.good("summary", "run").stdout, table)
+        self.assertEqual(self.good("predict", "run", "data.csv").stdout, predictions)
 
     def test_the_summary_is_that_of_the_draws(self):
         result = self.good(*self.fit, "--out", "run", "--json")
@@ -108,7 +159,7 @@ class RunDirectory(CommandTest):
         chains = [self.draws("run", k + 1) for k in range(self.chains)]
         for k, values in enumerate(parameters.values()):
             self.assertEqual(list(values), STATISTICS)
-            pooled = [value for draws in chains for value in draws.column(f"theta.{k + 1}")]
+            pooled = [value for draws in chains for value in draws.column(("b_Intercept", "b_x1", "b_x2")[k])]
             # Both sides compute in double precision but add in different orders: 1e-10 is far above the
             # rounding.
             self.assertAlmostEqual(values["mean"], statistics.fmean(pooled), delta=1e-10)
@@ -169,7 +220,7 @@ class RunDirectory(CommandTest):
         self.good("fit", "data.csv", "y ~ c +\n `a\nb`", "--draws", "20", "--warmup", "20", "--seed", "1",
                   "--chains", "1", "--out", "run")
         draws = self.draws("run", 1)  # fails if a comment runs over into the next line
-        self.assertEqual(draws.header, ["lp__", "accept_stat__", "theta.1", "theta.2", "theta.3"])
+        self.assertEqual(draws.header, [*STATISTICS_OF_DRAWS, "b_Intercept", "b_c", "b_a_b"])
         self.assertEqual(len(draws.rows), 20)
         self.assertEqual(draws.settings()["mlo_formula"], "y ~ c +  `a b`")
         rows = list(csv.DictReader(io.StringIO(self.read("run", "summary.csv").decode(), newline="")))

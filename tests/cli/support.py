@@ -53,9 +53,18 @@ class Draws:
         at = self.header.index(name)
         return [row[at] for row in self.rows]
 
+    def values(self):
+        """The parameters of each draw, without the statistics before them."""
+        first = self.first_parameter()
+        return [row[first:] for row in self.rows]
+
     def parameters(self):
-        """The draws as text, without lp__ and accept_stat__."""
-        return [row[2:] for row in self.text_rows]
+        """The same as text."""
+        first = self.first_parameter()
+        return [row[first:] for row in self.text_rows]
+
+    def first_parameter(self):
+        return sum(name.endswith("__") for name in self.header)
 
 
 class CommandTest(unittest.TestCase):
@@ -89,15 +98,16 @@ class CommandTest(unittest.TestCase):
         # The system's own messages (no such file, ...) in English.
         return dict(os.environ, LC_ALL="C")
 
-    def mlo(self, *args, stdout=subprocess.PIPE, file_size_limit=None, piped=None):
+    def mlo(self, *args, stdout=subprocess.PIPE, file_size_limit=None, piped=None, variables=None):
         """Runs the command to its end. file_size_limit: bytes a file may have, as on a full disk. piped: bytes that come
-        on standard input."""
+        on standard input. variables: of the environment, besides those that are there."""
         limit = None
         if file_size_limit is not None:
             def limit():
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
         source = {"stdin": subprocess.DEVNULL} if piped is None else {"input": piped}
-        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=self.environment(), **source, stdout=stdout,
+        environment = dict(self.environment(), **(variables or {}))
+        done = subprocess.run([COMMAND, *args], cwd=self.directory, env=environment, **source, stdout=stdout,
                               stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, preexec_fn=limit, check=False)
         return Result(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
 
@@ -149,7 +159,11 @@ class CommandTest(unittest.TestCase):
         return Draws(self.path(run, f"draws-{chain}.csv"))
 
     def draws_bytes(self, run, chains):
-        return [self.read(run, f"draws-{k + 1}.csv") for k in range(chains)]
+        """The files of draws, without the times at their ends, and the statistics."""
+        files = [self.read(run, f"draws-{k + 1}.csv") for k in range(chains)]
+        for text in files:
+            self.assertEqual(text.count(b"\n#  Elapsed Time: "), 1)
+        return [*(text.partition(b"\n#  Elapsed Time: ")[0] for text in files), self.read(run, "statistics.csv")]
 
     def run_json(self, run):
         return json.loads(self.read(run, "run.json"))

@@ -70,6 +70,7 @@ FitOptions every_option() {
           "NA,-",
           {{"zip", "text"}, {"a=b", "number"}},
           "run 1",
+          "stan-csv,netcdf",
           true};
 }
 // The same by the names in the table.
@@ -129,6 +130,7 @@ const Strings& every_text() {
                              {"type", "zip=text"},
                              {"type", "a=b=number"},
                              {"out", "run 1"},
+                             {"format", "stan-csv,netcdf"},
                              {"resume", "true"}};
   return texts;
 }
@@ -145,11 +147,34 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true, {}};
+  T{MethodOptions{},
+    {},
+    "",
+    "",
+    "",
+    {},
+    "",
+    "",
+    {},
+    "",
+    "",
+    0.,
+    0,
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    {},
+    "",
+    "",
+    true,
+    {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", "", true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");

@@ -1,13 +1,16 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/method/sample.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/kernel/full.hpp"
 #include "mlo/model/autodiff.hpp"
 #include "mlo/model/layout.hpp"
+#include "mlo/subsample/expansion.hpp"
 #include "support/designs.hpp"
 
 namespace mlo {
@@ -76,6 +79,65 @@ TEST(Sample, DifferenceAndFullAgree) {
     EXPECT_EQ(chain.size(), 2000U);
     EXPECT_LT(chain.account.noise_sd_sum / static_cast<double>(chain.account.steps), 0.1);
     EXPECT_LT(static_cast<double>(chain.account.rows_read) / static_cast<double>(chain.account.steps), 50);
+  }
+}
+
+// The log posterior of each draw, from all rows.
+std::vector<double> log_posteriors(const AnyModel& model, const ChainRecord& chain) {
+  ThreadPool pool(1);
+  std::vector<double> out, theta(model.dim());
+  for (std::size_t k = 0; k < chain.size(); ++k) {
+    model.to_working({chain.draws.data() + k * chain.dim, chain.dim}, theta);
+    out.push_back(log_likelihood(model, pool, theta) + model.log_prior(theta));
+  }
+  return out;
+}
+
+TEST(Sample, FullKnowsTheLogPosteriorOfItsDraws) {
+  const auto model = logistic();
+  const Samples full = sample(*model, options("full", 3, 1, 50, 100));
+  EXPECT_EQ(full.log_posterior, "of all rows");
+  const std::vector<double> truth = log_posteriors(*model, full.chains[0]);
+  // 9,000 terms of size 1, and coordinates that went to the user's and back: 1e-9 is far above the rounding.
+  for (std::size_t k = 0; k < truth.size(); ++k)
+    EXPECT_NEAR(full.chains[0].log_posteriors[k], truth[k], 1e-9);
+}
+
+// The remainder of the polynomial is bounded: M(v, 0) times the sum of the rows' bounds, which is what
+// `exact` relies on. The bound is computed anew, by an expansion of its own.
+TEST(Sample, ExactAndSubsampledMethodsKnowTheLogPosteriorUpToABoundedRemainder) {
+  const auto model = logistic();
+  ThreadPool pool(1);
+  const Mode mode = find_mode(*model, pool);
+  for (const auto& [method, order] :
+       {std::pair("exact", 2), std::pair("exact", 3), std::pair("difference", 2), std::pair("uniform", 2),
+        std::pair("block", 2), std::pair("consensus", 2)}) {
+    MethodOptions o = options(method, 3, 2, 200, 300);
+    if (std::string(method) == "exact") o.order = order;
+    const Samples samples = sample(*model, o);
+    EXPECT_EQ(samples.log_posterior,
+              fmt::format("by a Taylor polynomial of order {} about the mode, not of all rows", order));
+    const Expansion expansion = expand(*model->curved(), pool, mode, {.order = order});
+    double most_allowed = 0, spread = 0;
+    for (const ChainRecord& chain : samples.chains) {
+      const std::vector<double> truth = log_posteriors(*model, chain);
+      for (std::size_t k = 0; k < chain.size(); ++k) {
+        Eigen::VectorXd theta(static_cast<Eigen::Index>(model->dim()));
+        model->to_working({chain.draws.data() + k * chain.dim, chain.dim}, {theta.data(), model->dim()});
+        const double square = expansion.white(theta).squaredNorm();
+        double factor = expansion.shells.back().factor;
+        for (auto shell = expansion.shells.rbegin(); shell != expansion.shells.rend(); ++shell)
+          if (square <= shell->radius * shell->radius) factor = shell->factor;
+        ASSERT_LE(std::sqrt(square), expansion.shells.back().radius) << method;
+        const double allowed = factor * expansion.total_bound * loose_pair_bound(order, 0, square);
+        EXPECT_LE(std::abs(chain.log_posteriors[k] - truth[k]), allowed + 1e-6) << method << order;
+        most_allowed = std::max(most_allowed, allowed / (1 + square));
+        spread = std::max(spread, std::abs(truth[k] - truth[0]));
+      }
+    }
+    // The bound says something: it is small beside what the log posterior varies by.
+    EXPECT_LT(most_allowed, 0.2) << method << order;
+    EXPECT_GT(spread, 3) << method;
   }
 }
 

@@ -12,6 +12,14 @@
 
 namespace mlo {
 
+// What the steps since the draw before have done, per step. Floats: beside the draws they take little room.
+struct DrawStatistics {
+  float acceptance = 0;  // the share of them that were accepted
+  float rows_read = 0;   // their mean
+  float noise_sd = 0;    // the mean over those with a finite density; 0 if there were none
+  bool operator==(const DrawStatistics&) const = default;
+};
+
 // What the method did, over the steps after warm-up.
 struct ChainAccount {
   std::uint64_t counted = 0;  // calls of count()
@@ -23,6 +31,12 @@ struct ChainAccount {
   std::uint64_t bound_violations = 0;  // warm-up's too
   std::uint64_t audited = 0;
   double audit_error = 0;  // the largest
+
+  // The counts as they were at the last draw.
+  struct AtDraw {
+    std::uint64_t steps = 0, accepted = 0, not_finite = 0, rows_read = 0;
+    double noise_sd_sum = 0;
+  } at_draw;
 
   // Rows read of every `stride`-th step, for the median; halved whenever it is full.
   std::vector<std::uint64_t> rows_sample;
@@ -44,6 +58,25 @@ struct ChainAccount {
     }
   }
 
+  // To be called at every draw, after at least one step. With one step per draw nothing is divided: a step of
+  // `exact` takes no longer than a few divisions.
+  [[nodiscard]] DrawStatistics since_last_draw() noexcept {
+    const auto since = [](std::uint64_t now, std::uint64_t then) {
+      return static_cast<float>(static_cast<std::int64_t>(now - then));
+    };
+    const float made = since(steps, at_draw.steps), finite = made - since(not_finite, at_draw.not_finite);
+    DrawStatistics out{.acceptance = since(accepted, at_draw.accepted),
+                       .rows_read = since(rows_read, at_draw.rows_read),
+                       .noise_sd = static_cast<float>(noise_sd_sum - at_draw.noise_sd_sum)};
+    if (made > 1) {
+      out.acceptance /= made;
+      out.rows_read /= made;
+    }
+    if (finite > 1) out.noise_sd /= finite;
+    at_draw = {steps, accepted, not_finite, rows_read, noise_sd_sum};
+    return out;
+  }
+
  private:
   void sample_rows(std::uint64_t rows);
 };
@@ -52,7 +85,9 @@ struct ChainDraws {
   std::uint64_t iteration = 0;  // steps made, warm-up included
   std::size_t dim = 0;
   HugeVector<double> draws;            // draw after draw, each of dim parameters in the user's coordinates
-  std::vector<double> log_posteriors;  // one per draw, NaN where the kernel does not know it
+  std::vector<double> log_posteriors;  // one per draw, up to a constant; NaN where nobody knows it
+  std::vector<DrawStatistics> statistics;         // one per draw, or none where they are not known
+  double warmup_seconds = 0, sample_seconds = 0;  // of this chain alone
   ChainAccount account;
 
   [[nodiscard]] std::size_t size() const noexcept { return log_posteriors.size(); }

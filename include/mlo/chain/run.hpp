@@ -65,6 +65,7 @@ class ChainOf final : public AnyChain {
     // Room for all draws, up to a size that is no burden if the run ends early.
     const std::size_t room = std::min<std::size_t>(c_.options->draws, 1'000'000);
     record.log_posteriors.reserve(room);
+    record.statistics.reserve(room);
     record.draws.reserve(room * record.dim);
   }
 
@@ -74,9 +75,13 @@ class ChainOf final : public AnyChain {
     ChainRecord& record = *c_.record;
     const std::uint64_t steps = c_.options->steps(), warmup = c_.options->warmup;
     auto& progress = c_.control->chains[c_.chain];
-    const auto until = Clock::now() + slice;
+    since_ = Clock::now();
+    const auto until = since_ + slice;
     while (record.iteration < steps && !c_.control->stopped()) {
-      if (record.iteration == warmup) kernel_.freeze();
+      if (record.iteration == warmup) {
+        count_time(Clock::now());
+        kernel_.freeze();
+      }
       const StepInfo info = kernel_.step(
           record.state, {.seed = c_.options->seed, .chain = c_.chain, .iteration = record.iteration});
       ++record.iteration;
@@ -91,13 +96,17 @@ class ChainOf final : public AnyChain {
       progress.accepted.store(accepted_, std::memory_order_relaxed);
       if (record.iteration > warmup) {
         record.account.count(info);
-        if ((record.iteration - warmup) % c_.options->thin == 0) (*c_.emit)(record);
+        if ((record.iteration - warmup) % c_.options->thin == 0) {
+          (*c_.emit)(record);
+          record.statistics.push_back(record.account.since_last_draw());
+        }
       } else {
         record.account.bound_violations += info.bound_violations;
       }
       // The clock is read only now and then: a step may take less time than reading it.
       if (record.iteration % 64 == 0 || info.rows_read > 10'000) {
         const auto now = Clock::now();
+        count_time(now);
         if (c_.checkpoint->save && now - last_save_ >= c_.checkpoint->every) {
           save();
           last_save_ = now;
@@ -105,11 +114,19 @@ class ChainOf final : public AnyChain {
         if (now >= until) return false;
       }
     }
+    count_time(Clock::now());
     save();
     return true;
   }
 
  private:
+  // The time since the last call is warm-up's or the draws'. The step that follows warm-up is not made yet.
+  void count_time(Clock::time_point now) {
+    ChainRecord& record = *c_.record;
+    const double seconds = std::chrono::duration<double>(now - since_).count();
+    (record.iteration > c_.options->warmup ? record.sample_seconds : record.warmup_seconds) += seconds;
+    since_ = now;
+  }
   void save() {
     c_.record->kernel.clear();
     kernel_.save(c_.record->kernel);
@@ -121,6 +138,7 @@ class ChainOf final : public AnyChain {
   std::uint64_t accepted_ = 0;
   double share_ = 0;  // accepted_, where several steps count as one
   Clock::time_point last_save_ = Clock::now();
+  Clock::time_point since_ = last_save_;
 };
 
 // Makes a chain; `pool` is for its passes over the rows.
@@ -146,10 +164,12 @@ Promise run_chains(const M& model, std::size_t threads, const ChainOptions& opti
     record.draws.resize(at + record.dim);
     const Params theta = params(record.state.theta);
     model.to_user(theta, {record.draws.data() + at, record.dim});
-    // NaN where the kernel does not know the likelihood: then the prior need not be evaluated.
-    const double likelihood = record.state.log_likelihood;
-    record.log_posteriors.push_back(std::isnan(likelihood) ? likelihood
-                                                           : likelihood + model.log_prior(theta));
+    // A kernel that has a polynomial has it for every draw, the likelihood only where it has read all rows:
+    // the two are never mixed. NaN where the kernel knows neither: then the prior need not be evaluated.
+    const double polynomial = record.state.polynomial, likelihood = record.state.log_likelihood;
+    record.log_posteriors.push_back(!std::isnan(polynomial)  ? polynomial
+                                    : std::isnan(likelihood) ? likelihood
+                                                             : likelihood + model.log_prior(theta));
   };
   using K = decltype(make_kernel(std::declval<ThreadPool&>()));
   const auto make_chain = [&](ThreadPool& pool, const ChainContext& context) -> std::unique_ptr<AnyChain> {

@@ -25,6 +25,9 @@ namespace mlo {
 // or empty.
 [[nodiscard]] std::unique_ptr<Reader> open_query(const std::string& database, const ReadOptions& options);
 
+// "v1.4.1 (libduckdb.so)": the library that is used. Throws DataError.
+[[nodiscard]] std::string duckdb_library();
+
 // Whether a file is a DuckDB database, by its first bytes.
 [[nodiscard]] bool is_duckdb_database(const std::string& file);
 

@@ -62,8 +62,10 @@ class ExactKernel {
         there_(expansion_->rows.dim(), expansion_->rows.stride()),
         theta_(model.dim()),
         room_(model.dim()),
-        always_read_(expansion_->apart.rows.size()) {
+        always_read_(expansion_->apart.rows.size()),
+        constant_(expansion_->constant) {
     if (!simple_) return;
+    constant_ += model.log_prior(params(expansion_->centre));
     // The posterior's gradient at the centre in white coordinates, where its information L L' becomes the
     // identity.
     Derivatives prior(model.dim());
@@ -98,6 +100,7 @@ class ExactKernel {
     log_likelihood_ = std::numeric_limits<double>::quiet_NaN();
     learn(info);
     if (options_.slices) slice(state, id, info);
+    state.polynomial = constant_ + here_.tilt - 0.5 * here_.square;
     return info;
   }
 
@@ -259,6 +262,7 @@ class ExactKernel {
   Point here_, there_;
   Eigen::VectorXd theta_, room_;
   std::uint64_t always_read_;                                         // rows that are apart
+  double constant_;                                                   // the log posterior where the tilt is 0
   double log_likelihood_ = std::numeric_limits<double>::quiet_NaN();  // at there_, if this step knows it
 };
 

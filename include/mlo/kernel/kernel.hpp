@@ -18,6 +18,9 @@ struct ChainState {
   Eigen::VectorXd theta;  // working coordinates
   // The log-likelihood of all rows at theta, for kernels that know it; otherwise NaN.
   double log_likelihood = std::numeric_limits<double>::quiet_NaN();
+  // The log posterior at theta by the Taylor polynomial of the log-likelihood about the mode, up to a
+  // constant, for kernels that have one; otherwise NaN. Nothing depends on it.
+  double polynomial = std::numeric_limits<double>::quiet_NaN();
 };
 
 // Names a step: all its random numbers are functions of this.

@@ -72,7 +72,8 @@ struct FitOptions : MethodOptions {
   std::optional<std::string> na;                           // spellings, with commas between them
   std::vector<std::pair<std::string, std::string>> types;  // column, type
 
-  std::string out;  // run directory; empty: nothing is written
+  std::string out;                  // run directory; empty: nothing is written
+  std::string format = "stan-csv";  // of the draws there; several with commas between them
   bool resume = false;
 
   bool operator==(const FitOptions&) const = default;

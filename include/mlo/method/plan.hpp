@@ -81,6 +81,9 @@ void check(const MethodOptions& options);
 // The same, and the options of the model.
 void check(const FitOptions& options);
 
+// Whether `format` asks for a netCDF file. Throws UsageError if it is not a list of formats.
+[[nodiscard]] bool wants_netcdf(const FitOptions& options);
+
 // Throws UsageError as check() does, and for what does not fit the data. The seed must have been drawn.
 [[nodiscard]] Plan resolve(const MethodOptions& options, const DataFacts& facts);
 

@@ -24,6 +24,7 @@ struct Samples {
   Promise promise = Promise::approximate;  // the kernel's own
   NoiseEffect noise = NoiseEffect::widens;
   std::vector<ChainRecord> chains;  // draws in the user's parameters
+  std::string log_posterior;        // what ChainDraws::log_posteriors are, in words
   Mode mode;
   std::vector<double> laplace_sd;  // of the user's parameters
   AuditReport audit;

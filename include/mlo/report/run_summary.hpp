@@ -24,6 +24,8 @@ struct MethodAccount {
   double noise_sd = 0;
   std::uint64_t bound_violations = 0;
   std::uint64_t not_finite = 0;
+  // What `lp__` is, in words: "of all rows", or by what approximation. Empty: a run of an older version.
+  std::string log_posterior{};
 };
 
 struct RunSummary {

@@ -74,6 +74,7 @@ struct Expansion {
   double total_bound = 0;       // sum of the c_i
   std::vector<Shell> shells;    // by radius; beyond the last there is no bound
   double passes = 0;            // over the data, to compute all this
+  double constant = 0;          // the log-likelihood at the centre, of the rows that are not apart
 
   [[nodiscard]] double expected_rows() const noexcept {
     return total_bound * expected_pair_bound(order, rows.dim());

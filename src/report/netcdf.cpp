@@ -1,0 +1,264 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+#include "mlo/report/netcdf.hpp"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "mlo/base/errors.hpp"
+#include "report/netcdf_library.hpp"
+
+namespace mlo {
+namespace {
+
+// A netCDF file in the making.
+class NetcdfFile {
+ public:
+  NetcdfFile(const std::string& file, std::string name)
+      : library_(netcdf::library()), part_(file), name_(std::move(name)) {
+    errno = 0;
+    check(library_.create(part_.c_str(), netcdf::format_4, &id_));
+    open_ = true;
+  }
+  ~NetcdfFile() {
+    if (open_) library_.close(id_);
+  }
+  NetcdfFile(const NetcdfFile&) = delete;
+  NetcdfFile& operator=(const NetcdfFile&) = delete;
+
+  void close() {
+    open_ = false;
+    check(library_.close(id_));
+  }
+  [[nodiscard]] int group(const char* name) {
+    int group = 0;
+    check(library_.def_grp(id_, name, &group));
+    return group;
+  }
+  [[nodiscard]] int dimension(int group, const char* name, std::size_t length) {
+    int dimension = 0;
+    check(library_.def_dim(group, name, length, &dimension));
+    return dimension;
+  }
+  [[nodiscard]] int variable(int group, const std::string& name, int type, std::span<const int> dimensions) {
+    int variable = 0;
+    check(library_.def_var(group, name.c_str(), type, static_cast<int>(dimensions.size()), dimensions.data(),
+                           &variable));
+    return variable;
+  }
+  void compress(int group, int variable) { check(library_.def_var_deflate(group, variable, 1, 1, 1)); }
+  void attribute(int group, int variable, const std::string& name, const std::string& text) {
+    check(library_.put_att_text(group, variable, name.c_str(), text.size(), text.data()));
+  }
+  void attribute(int group, int variable, const std::string& name, std::uint64_t number) {
+    const unsigned long long value = number;
+    check(library_.put_att_ulonglong(group, variable, name.c_str(), netcdf::uint64, 1, &value));
+  }
+  void put(int group, int variable, const std::vector<double>& values) {
+    check(library_.put_var_double(group, variable, values.data()));
+  }
+  void put(int group, int variable, const std::vector<float>& values) {
+    check(library_.put_var_float(group, variable, values.data()));
+  }
+  void put(int group, int variable, const std::vector<long long>& values) {
+    check(library_.put_var_longlong(group, variable, values.data()));
+  }
+
+ private:
+  void check(int status) const {
+    if (status == 0) return;
+    // The library says "HDF error" of a full disk; the system says more.
+    const int reason = errno;
+    const bool room = reason != ENOSPC && reason != EDQUOT && reason != EFBIG;
+    throw DataError(name_,
+                    fmt::format("cannot be written: {}", room ? std::string(library_.strerror(status))
+                                                              : std::generic_category().message(reason)));
+  }
+
+  const netcdf::Library& library_;
+  std::string part_, name_;
+  int id_ = 0;
+  bool open_ = false;
+};
+
+// SOURCE_DATE_EPOCH as ISO 8601; empty if it is not set, or not a time.
+std::string created_at() {
+  const char* const text = std::getenv("SOURCE_DATE_EPOCH");
+  if (text == nullptr) return {};
+  std::time_t seconds = 0;
+  const auto [end, error] = std::from_chars(text, text + std::strlen(text), seconds);
+  if (error != std::errc() || *end != '\0' || seconds < 0 || seconds > 253'402'300'799) return {};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00", fmt::gmtime(seconds));
+}
+
+struct NetcdfGroup {
+  int id;
+  std::array<int, 2> dimensions;  // chain, draw
+};
+
+NetcdfGroup make_group(NetcdfFile& out, const char* name, const NetcdfInput& input, std::size_t draws) {
+  NetcdfGroup group{out.group(name), {}};
+  const auto axis = [&](const char* what, std::size_t length) {
+    const int dimension = out.dimension(group.id, what, length);
+    const int variable = out.variable(group.id, what, netcdf::int64, std::span(&dimension, 1));
+    std::vector<long long> numbers(length);
+    for (std::size_t k = 0; k < length; ++k) numbers[k] = static_cast<long long>(k);
+    out.put(group.id, variable, numbers);
+    return dimension;
+  };
+  group.dimensions = {axis("chain", input.chains.size()), axis("draw", draws)};
+  out.attribute(group.id, netcdf::global, "inference_library", "mlo");
+  out.attribute(group.id, netcdf::global, "inference_library_version", input.version);
+  if (const std::string time = created_at(); !time.empty())
+    out.attribute(group.id, netcdf::global, "created_at", time);
+  for (const auto& [key, text] : input.texts) out.attribute(group.id, netcdf::global, key, text);
+  for (const auto& [key, number] : input.numbers) out.attribute(group.id, netcdf::global, key, number);
+  return group;
+}
+
+// get(chain, draw) is a value.
+template <class Number, class Get>
+void put_variable(NetcdfFile& out, const NetcdfGroup& group, const std::string& name,
+                  const std::string& long_name, const NetcdfInput& input, std::size_t draws, const Get& get) {
+  constexpr int type = std::is_same_v<Number, double> ? netcdf::float64 : netcdf::float32;
+  const int variable = out.variable(group.id, name, type, group.dimensions);
+  out.compress(group.id, variable);
+  if (!long_name.empty()) out.attribute(group.id, variable, "long_name", long_name);
+  std::vector<Number> values;
+  values.reserve(input.chains.size() * draws);
+  for (const ChainDraws& chain : input.chains)
+    for (std::size_t k = 0; k < draws; ++k) values.push_back(get(chain, k));
+  out.put(group.id, variable, values);
+}
+
+void put_all(NetcdfFile& out, const NetcdfInput& input) {
+  assert(!input.chains.empty());
+  std::size_t draws = input.chains.front().size();
+  bool statistics = true;
+  for (const ChainDraws& chain : input.chains) {
+    draws = std::min(draws, chain.size());
+    statistics = statistics && chain.statistics.size() == chain.size();
+  }
+  const NetcdfGroup posterior = make_group(out, "posterior", input, draws);
+  const std::vector<std::string> variables = netcdf_names(input.names);
+  for (std::size_t j = 0; j < variables.size(); ++j)
+    put_variable<double>(
+        out, posterior, variables[j], input.names[j], input, draws,
+        [&](const ChainDraws& chain, std::size_t k) { return chain.draws[k * chain.dim + j]; });
+  const NetcdfGroup stats = make_group(out, "sample_stats", input, draws);
+  put_variable<double>(out, stats, "lp", "log posterior up to a constant", input, draws,
+                       [](const ChainDraws& chain, std::size_t k) { return chain.log_posteriors[k]; });
+  if (!statistics) return;
+  struct Statistic {
+    const char *name, *long_name;
+    float DrawStatistics::*value;
+  };
+  for (const Statistic& s :
+       {Statistic{"acceptance_rate", "share of the steps since the last draw that were accepted",
+                  &DrawStatistics::acceptance},
+        Statistic{"rows_read", "rows read per step since the last draw", &DrawStatistics::rows_read},
+        Statistic{"noise_sd", "noise of the log acceptance ratio, standard deviation",
+                  &DrawStatistics::noise_sd}})
+    put_variable<float>(out, stats, s.name, s.long_name, input, draws,
+                        [&](const ChainDraws& chain, std::size_t k) { return chain.statistics[k].*s.value; });
+}
+
+// As far as netCDF looks: every first byte is followed by as many others as it says.
+bool looks_like_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || at + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((static_cast<unsigned char>(text[at + k]) & 0xC0U) != 0x80U) return false;
+    at += length;
+  }
+  return true;
+}
+
+// The file is on the disk before it gets its name.
+void sync_to_disk(const std::string& part, const std::string& name) {
+  const int descriptor = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool good = descriptor >= 0 && (::fsync(descriptor) == 0 || errno == EINVAL);
+  const int reason = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!good)
+    throw DataError(name, fmt::format("cannot be written: {}", std::generic_category().message(reason)));
+}
+
+}  // namespace
+
+std::vector<std::string> netcdf_names(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  std::set<std::string> taken{"chain", "draw"};
+  for (const std::string& given : names) {
+    std::string name = given == "(Intercept)" ? "Intercept" : given;
+    const bool plain = !looks_like_utf8(name);
+    for (char& c : name) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '/' || byte < ' ' || byte == 127 || (plain && byte > 127)) c = '_';
+    }
+    while (name.ends_with(' ')) name.pop_back();
+    const auto first = static_cast<unsigned char>(name.empty() ? ' ' : name[0]);
+    const bool letter = std::isalnum(first) != 0 || first == '_' || first >= 128;
+    if (!letter) name.insert(0, 1, '_');
+    // Not in the middle of a character of several bytes.
+    constexpr std::size_t most = netcdf::longest_name - 10;
+    if (name.size() > most) {
+      std::size_t end = most;
+      while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+      name.resize(end);
+    }
+    std::string unique = name;
+    if (unique == "chain" || unique == "draw") unique += '_';
+    for (int k = 2; !taken.insert(unique).second; ++k) unique = fmt::format("{}_{}", name, k);
+    out.push_back(std::move(unique));
+  }
+  return out;
+}
+
+void write_netcdf(const std::string& file, const NetcdfInput& input) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const std::string part = fmt::format("{}.part", file);
+  try {
+    NetcdfFile out(part, file);
+    put_all(out, input);
+    out.close();
+    sync_to_disk(part, file);
+    if (std::rename(part.c_str(), file.c_str()) != 0)
+      throw DataError(
+          file, fmt::format("cannot be renamed into place: {}", std::generic_category().message(errno)));
+  } catch (...) {
+    ::unlink(part.c_str());
+    throw;
+  }
+}
+
+std::string netcdf_library() {
+  const netcdf::Library& library = netcdf::library();
+  const std::string version = library.inq_libvers();
+  return fmt::format("{} ({})", version.substr(0, version.find(' ')), library.file);
+}
+
+}  // namespace mlo
