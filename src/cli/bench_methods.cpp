@@ -68,7 +68,8 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
       app.add_subcommand("bench-methods", "Run methods side by side and compare them with the posterior");
   // Options of the model, and those that all methods share; a method's own options are given in --methods.
   add_options(*c, o.fit, [](const Option& option) {
-    return !option.of_method && option.name != "method" && option.name != "out" && option.name != "resume";
+    return !option.of_method && option.name != "method" && option.name != "out" && option.name != "resume" &&
+           option.name != "report";
   });
   c->get_option("--warmup")->default_str(std::to_string(o.fit.warmup));
   c->get_option("--draws")->default_str(std::to_string(o.fit.draws))->description("The most draws per chain");

@@ -70,6 +70,7 @@ FitOptions every_option() {
           "NA,-",
           {{"zip", "text"}, {"a=b", "number"}},
           "run 1",
+          true,
           true};
 }
 // The same by the names in the table.
@@ -129,7 +130,8 @@ const Strings& every_text() {
                              {"type", "zip=text"},
                              {"type", "a=b=number"},
                              {"out", "run 1"},
-                             {"resume", "true"}};
+                             {"resume", "true"},
+                             {"report", "true"}};
   return texts;
 }
 
@@ -145,11 +147,11 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true, {}};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true, true, {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", true, true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");
@@ -191,6 +193,7 @@ TEST(OptionTable, OptionsComeBackFromJsonAsTheyWere) {
   expected.threads = usual.threads;
   expected.out = usual.out;
   expected.resume = usual.resume;
+  expected.report = usual.report;
   EXPECT_EQ(options_to_json(back), options_to_json(expected));
   EXPECT_TRUE(back == expected);
   for (const Option& option : option_table())

@@ -74,6 +74,7 @@ struct FitOptions : MethodOptions {
 
   std::string out;  // run directory; empty: nothing is written
   bool resume = false;
+  bool report = false;  // also write report.html to the run directory
 
   bool operator==(const FitOptions&) const = default;
 };
