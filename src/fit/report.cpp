@@ -48,6 +48,8 @@ std::string arguments_of(const Option& option, const Json& value) {
                    : fmt::format("{} {}", flag, quoted_for_shell(fmt::format("{}={}", name, its)));
       return out;
     }
+    case Option::Type::real:  // 3, where JSON has 3.0
+      return fmt::format("{} {}", flag, value.get<double>());
     default:
       return fmt::format("{} {}", flag, word_of(value));
   }

@@ -46,6 +46,11 @@ std::string verdict_html(const ReportVerdict& verdict) {
   return out + "</ul></div>\n";
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string_view level_class(ReportVerdict::Level level) {
   switch (level) {
     case ReportVerdict::Level::good:
@@ -69,7 +74,7 @@ std::string html_report(const ReportInput& input) {
                                  html::pairs(input), html::predictive(input), html::holdout(input),
                                  html::factors(input), html::cost(input), html::record(input)}) {
     if (s.body.empty()) continue;
-    links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", s.id, s.title);
+    links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", s.id, s.link);
     sections += fmt::format(
         "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n",
         s.id, s.title, s.body);
@@ -87,7 +92,7 @@ std::string html_report(const ReportInput& input) {
   return filled(
       html::report_page.text,
       {{"policy", policy},
-       {"title", xml_escaped(input.summary.title)},
+       {"title", xml_escaped(capitalised(input.summary.title))},
        {"version", xml_escaped(input.version)},
        {"styles", element("style", html::uplot_style) + element("style", html::report_style)},
        {"level", std::string(level_class(verdict.level))},

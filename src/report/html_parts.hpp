@@ -14,7 +14,7 @@
 namespace mlo::html {
 
 struct Section {
-  std::string id, title, body;
+  std::string id, link, title, body;  // link: the title in one or two words
 };
 
 [[nodiscard]] PosteriorView view_of(const ReportInput& input);

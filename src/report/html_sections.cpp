@@ -33,7 +33,8 @@ std::string rounded(double value, const ParameterSummary& p) {
 }
 
 std::string two_digits(double value) {
-  return std::isfinite(value) ? fmt::format("{:.2g}", value) : std::string("\u2013");
+  if (!std::isfinite(value)) return "\u2013";
+  return std::abs(value) < 99.5 ? fmt::format("{:#.2g}", value) : plain_number(value);
 }
 
 std::string whole(double value) {
@@ -43,11 +44,11 @@ std::string whole(double value) {
 
 // The interval of a row on the scale that all rows share. What lies beyond it ends in an arrow.
 std::string row_interval(const ParameterSummary& p, const ForestRange& range) {
-  constexpr double width = 150, margin = 6;
+  constexpr double width = 180, margin = 6;
   const double scale = (width - 2 * margin) / (range.high - range.low);
   const auto at = [&](double v) { return std::clamp(margin + (v - range.low) * scale, 2.0, width - 2); };
   std::string out =
-      R"(<svg class="interval" width="150" height="18" viewBox="0 0 150 18" aria-hidden="true">)";
+      R"(<svg class="interval" width="180" height="18" viewBox="0 0 180 18" aria-hidden="true">)";
   out += fmt::format(R"(<path class="zero" d="M{:.1f} 0V18"/>)", at(0));
   if (std::isfinite(p.hpd_low) && std::isfinite(p.hpd_high) && std::isfinite(p.mean)) {
     const bool clear = p.hpd_low > 0 || p.hpd_high < 0;
@@ -82,7 +83,7 @@ constexpr std::array<Column, 10> columns{
      {"mcse", "Monte Carlo standard error of the mean", "n w3"},
      {"ess bulk", "Effective draws for the middle of the posterior", "n w2"},
      {"ess tail", "Effective draws for its tails", "n w2"},
-     {"R-hat", "1 if the chains agree; above 1.01 they have not mixed", "n"}}};
+     {"R-hat", "1 if the chains agree; above 1.01 they have not mixed", "n w1"}}};
 
 std::string level_words(std::size_t shown, std::size_t all) {
   return shown == all ? std::string()
@@ -132,7 +133,7 @@ Section coefficient_table(const ReportInput& input) {
     body += fmt::format(
         "<tr data-j=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n w1\">{}</td><td "
         "class=\"g\">{}</td><td class=\"n w1\">{}</td><td class=\"n w1\">{}</td><td class=\"n w3\">{}</td><td "
-        "class=\"n w2\">{}</td><td class=\"n w2\">{}</td><td class=\"n{}\">{}</td></tr>\n",
+        "class=\"n w2\">{}</td><td class=\"n w2\">{}</td><td class=\"n w1{}\">{}</td></tr>\n",
         j, xml_escaped(p.name), rounded(p.mean, p), two_digits(p.sd), row_interval(p, range),
         rounded(p.hpd_low, p), rounded(p.hpd_high, p), two_digits(p.mcse_mean), whole(p.ess_bulk),
         whole(p.ess_tail), bad ? " bad" : "",
@@ -149,7 +150,7 @@ Section coefficient_table(const ReportInput& input) {
     for (const std::string& n : s.notes) body += fmt::format("<li>{}</li>", xml_escaped(n));
     body += "</ul></details>\n";
   }
-  return {"coefficients", "Coefficients", body};
+  return {"coefficients", "Coefficients", "Coefficients", body};
 }
 
 Section forest(const ReportInput& input) {
@@ -176,7 +177,7 @@ Section forest(const ReportInput& input) {
   for (const std::size_t j : range.outside)
     caption += fmt::format(" Not shown, as it would squeeze the others: {} ({}).", all[j].name,
                            rounded(all[j].mean, all[j]));
-  return {"forest", "Forest plot",
+  return {"forest", "Forest", "Forest plot",
           figure(plot_sheet(PlotKind::forest, view_of(input), chosen, page_palette()), caption)};
 }
 
@@ -220,7 +221,7 @@ Section parameters(const ReportInput& input) {
   traces.columns = std::min<std::size_t>(2, some.size());
   body += figure(traces, fmt::format("Traces{}.", of));
   body += figure(plot_sheet(PlotKind::rank, view, some, page_palette()), fmt::format("Ranks{}.", of));
-  return {"parameters", "Densities, traces and ranks", body + "</div>\n"};
+  return {"parameters", "Parameters", "Densities, traces and ranks", body + "</div>\n"};
 }
 
 Section pairs(const ReportInput& input) {
@@ -229,14 +230,14 @@ Section pairs(const ReportInput& input) {
   const std::string caption =
       "The pairs of parameters whose draws are most correlated. A narrow ridge means that the data tell them apart "
       "badly; bends and several clouds mean that a normal law does not describe the posterior.";
-  return {"pairs", "Most correlated pairs",
+  return {"pairs", "Pairs", "Most correlated pairs",
           fmt::format("<div id=\"pairs-plots\">{}</div>\n", figure(sheet, caption))};
 }
 
 Section predictive(const ReportInput& input) {
   if (!input.facts.check || input.facts.check->groups.empty()) return {};
   const PredictiveCheck& check = *input.facts.check;
-  Plot plot{.width = 680, .height = 320};
+  Plot plot{.width = 520, .height = 320};
   Sheet sheet{.title = "Posterior predictive check", .plots = {}};
   std::string caption;
   if (check.binary) {
@@ -304,7 +305,7 @@ Section predictive(const ReportInput& input) {
         "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td></tr>\n",
         xml_escaped(s.name), shown(s.observed), shown(s.predicted), shown(s.q5), shown(s.q95));
-  return {"predictive", "Posterior predictive check", body + "</tbody></table></div>\n"};
+  return {"predictive", "Predictive check", "Posterior predictive check", body + "</tbody></table></div>\n"};
 }
 
 Section holdout(const ReportInput& input) {
@@ -332,7 +333,7 @@ Section holdout(const ReportInput& input) {
       high = std::max({high, bin.predicted, bin.observed});
     }
     Plot plot{
-        .x = {.label = "mean prediction"}, .y = {.label = "mean response"}, .width = 680, .height = 320};
+        .x = {.label = "mean prediction"}, .y = {.label = "mean response"}, .width = 520, .height = 320};
     plot.marks = {{.label = "perfect",
                    .colour = "var(--rule)",
                    .x = {low, high},
@@ -347,12 +348,14 @@ Section holdout(const ReportInput& input) {
         "Rows that the fit has not seen, in groups of about equal size by their prediction: points on the "
         "line are predicted well.");
   }
-  return {"holdout", "Hold-out", body};
+  return {"holdout", "Hold-out", "Hold-out", body};
 }
 
 Section factors(const ReportInput& input) {
   std::string body;
   const std::vector<ParameterSummary>& all = input.summary.parameters;
+  std::size_t all_levels = 0;
+  for (const FactorFact& factor : input.facts.factors) all_levels += factor.levels.size();
   for (const FactorFact& factor : input.facts.factors) {
     struct Level {
       std::string name;
@@ -372,7 +375,7 @@ Section factors(const ReportInput& input) {
     if (count > most_levels)
       levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(most_levels - most_levels / 2),
                    levels.end() - static_cast<std::ptrdiff_t>(most_levels / 2));
-    Plot plot{.width = 680, .height = 80 + 20 * static_cast<double>(levels.size())};
+    Plot plot{.width = 520, .height = 80 + 20 * static_cast<double>(levels.size())};
     Mark wide{.kind = Mark::Kind::intervals, .colour = "var(--posterior)", .width = 1.5};
     Mark narrow{.kind = Mark::Kind::intervals, .colour = "var(--posterior)", .width = 4};
     for (std::size_t k = 0; k < levels.size(); ++k) {
@@ -397,7 +400,7 @@ Section factors(const ReportInput& input) {
         narrow};
     body +=
         fmt::format("<details{}><summary>{} <span class=\"quiet\">{} levels</span></summary>{}</details>\n",
-                    input.facts.factors.size() <= 3 ? " open" : "", xml_escaped(factor.name), grouped(count),
+                    all_levels <= 80 ? " open" : "", xml_escaped(factor.name), grouped(count),
                     figure({.title = fmt::format("Levels of {}", factor.name),
                             .description = "Coefficients of the levels, ordered.",
                             .plots = {plot}},
@@ -405,7 +408,7 @@ Section factors(const ReportInput& input) {
                                        level_words(levels.size(), count))));
   }
   if (body.empty()) return {};
-  return {"factors", "Factors, levels ordered by effect", body};
+  return {"factors", "Factors", "Factors, levels ordered by effect", body};
 }
 
 Section cost(const ReportInput& input) {
@@ -439,7 +442,7 @@ Section cost(const ReportInput& input) {
   if (rows.most.size() > 1) {
     Plot plot{.x = {.label = "rows read by a step"},
               .y = {.label = "share of the steps"},
-              .width = 680,
+              .width = 520,
               .height = 260};
     Mark bars{.kind = Mark::Kind::bars, .colour = "var(--posterior)", .opacity = 0.6};
     const double all =
@@ -466,7 +469,7 @@ Section cost(const ReportInput& input) {
   } else if (rows.most.size() == 1 && rows.most[0] == 0) {
     body += "<p class=\"note\">No step of the sample that was kept read a row.</p>\n";
   }
-  return {"cost", "Rows read, and time by phase", body};
+  return {"cost", "Cost", "Rows read, and time by phase", body};
 }
 
 Section record(const ReportInput& input) {
@@ -480,7 +483,7 @@ Section record(const ReportInput& input) {
   body += "<dl class=\"record\">";
   for (const auto& [label, text] : input.record)
     body += fmt::format("<dt>{}</dt><dd>{}</dd>", xml_escaped(label), xml_escaped(text));
-  return {"record", "How to reproduce it", body + "</dl>\n"};
+  return {"record", "Reproduce", "How to reproduce it", body + "</dl>\n"};
 }
 
 }  // namespace mlo::html

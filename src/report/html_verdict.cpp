@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "mlo/base/text.hpp"
@@ -16,13 +15,11 @@ using Level = ReportVerdict::Level;
 
 void worsen(ReportVerdict& verdict, Level level) { verdict.level = std::max(verdict.level, level); }
 
-void say_what(const RunSummary& s, ReportVerdict& verdict) {
-  std::string text = fmt::format("{}.", s.title);
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+void say_data(const RunSummary& s, ReportVerdict& verdict) {
   if (s.data.dropped > 0)
-    text += fmt::format(" {} of {} rows had a missing cell and {} left out.", grouped(s.data.dropped),
-                        grouped(s.data.rows), s.data.dropped == 1 ? "was" : "were");
-  verdict.sentences.push_back(std::move(text));
+    verdict.sentences.push_back(fmt::format("{} of {} rows had a missing cell and {} left out.",
+                                            grouped(s.data.dropped), grouped(s.data.rows),
+                                            s.data.dropped == 1 ? "was" : "were"));
   if (s.interrupted) {
     worsen(verdict, Level::care);
     verdict.sentences.push_back(
@@ -196,9 +193,9 @@ void say_next(const ReportInput& input, ReportVerdict& verdict) {
 
 ReportVerdict report_verdict(const ReportInput& input) {
   ReportVerdict verdict{.level = Level::good};
-  say_what(input.summary, verdict);
   say_promise(input.summary, verdict);
   say_convergence(input.summary, verdict);
+  say_data(input.summary, verdict);
   say_check(input, verdict);
   say_next(input, verdict);
   const bool exact = input.summary.method.promise == Promise::exact;

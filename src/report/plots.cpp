@@ -114,7 +114,7 @@ Plot pair_plot(const PosteriorView& view, const CorrelatedPair& pair, const Pale
 
 Plot forest_plot(const PosteriorView& view, std::span<const std::size_t> parameters, const Palette& palette) {
   const ForestRange range = forest_range(view.parameters, parameters);
-  Plot plot{.width = 680};
+  Plot plot{.width = 520};
   Mark wide{
       .kind = Mark::Kind::intervals, .label = "95 % interval", .colour = palette.posterior, .width = 1.5};
   Mark narrow{

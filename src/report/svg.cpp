@@ -16,7 +16,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Room around a plot's area, in pixels.
-constexpr double left = 62, right = 14, bottom = 46, top_without_legend = 34, legend_line = 18;
+constexpr double left = 62, right = 14, bottom = 46, title_line = 20, top_margin = 14, legend_line = 18;
 constexpr double letter = 6.9;  // about the width of a letter of the legend
 constexpr double swatch = 20, between = 16;
 
@@ -242,9 +242,12 @@ Legend place_legend(const Plot& plot) {
   return out;
 }
 
-void draw_legend(Drawing& out, const Legend& legend) {
+// Where the legend begins, or the area if there is none: there is no room for a title that is not there.
+double top_of(const Plot& plot) { return top_margin + (plot.title.empty() ? 0 : title_line); }
+
+void draw_legend(Drawing& out, const Plot& plot, const Legend& legend) {
   for (const auto& [mark, x, line] : legend.places) {
-    const double y = top_without_legend + legend_line * static_cast<double>(line);
+    const double y = top_of(plot) + legend_line * static_cast<double>(line);
     const bool area = mark->kind == Mark::Kind::bars || mark->kind == Mark::Kind::band;
     if (area) {
       out.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{}" height="10" fill="{}" fill-opacity="{:.2f}"/>)", x,
@@ -297,7 +300,7 @@ void draw_axes(Drawing& out, const Plot& plot, const Scale& x, const Scale& y) {
 
 std::string draw_plot(const Plot& plot) {
   const Legend legend = place_legend(plot);
-  const double top = top_without_legend + legend_line * static_cast<double>(legend.lines) - 4;
+  const double top = top_of(plot) + legend_line * static_cast<double>(legend.lines) - 4;
   Scale x{.log = plot.x.log}, y{.log = plot.y.log};
   for (const Mark& mark : plot.marks) include(mark, x, y);
   settle(x, plot.x);
@@ -307,8 +310,9 @@ std::string draw_plot(const Plot& plot) {
   y.from = plot.height - bottom;
   y.to = top;
   Drawing out;
-  out.add(R"(<text class="title" x="{}" y="17">{}</text>)", x.from, xml_escaped(plot.title));
-  draw_legend(out, legend);
+  if (!plot.title.empty())
+    out.add(R"(<text class="title" x="{}" y="17">{}</text>)", x.from, xml_escaped(plot.title));
+  draw_legend(out, plot, legend);
   draw_axes(out, plot, x, y);
   // An inner svg cuts off what lies outside the axes' limits, without a clip path, whose name would have to
   // be unique on a page of many plots.
@@ -350,7 +354,10 @@ std::string as_svg(const Sheet& sheet, SvgUse use) {
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\"{3} width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
       "{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n",
-      width, height, xml_escaped(sheet.title), use == SvgUse::page ? " class=\"plot\"" : "");
+      width, height, xml_escaped(sheet.title),
+      use == SvgUse::file ? ""
+      : width > 700       ? " class=\"plot wide\""
+                          : " class=\"plot\"");
   // A browser would show the title of a picture in a page wherever the pointer is.
   if (use == SvgUse::file) out += fmt::format("<title>{}</title>\n", xml_escaped(sheet.title));
   out += fmt::format("<desc>{}</desc>\n", xml_escaped(sheet.description));

@@ -167,7 +167,7 @@
     }
     for (const s of series.slice(1)) s.points = { show: false };
     return [{
-      width, height, series, padding: [8, 8, 0, 8],
+      width, height, series, padding: [8, 14, 0, 14],
       scales: { x: { time: false }, y: { range: (u, least, most) => [0, most * 1.06] } },
       axes: [axis({ space: 60 }), { show: false }], cursor: { y: false, drag: { x: false, y: false } },
     }, columns];
@@ -180,7 +180,7 @@
       series.push({ label: `chain ${c + 1}`, stroke: faint(chainColour(c), 0.8), width: 1, points: { show: false } });
     }
     return [{
-      width, height, series, padding: [8, 8, 0, 0], scales: { x: { time: false } },
+      width, height, series, padding: [8, 18, 0, 0], scales: { x: { time: false } },
       axes: [axis({ space: 70 }), yAxis({ space: 34 })],
       cursor: { drag: { x: true, y: true, uni: 30 }, points: { size: 5 } },
     }, columns];
@@ -195,7 +195,7 @@
       series.push({ label: `chain ${c + 1}`, stroke: chainColour(c), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } });
     }
     return [{
-      width, height, series, padding: [8, 8, 0, 0],
+      width, height, series, padding: [8, 18, 0, 0],
       scales: { x: { time: false }, y: { range: (u, least, most) => [0, most * 1.15] } },
       axes: [axis({ values: (u, ticks) => ticks.map((t) => (t === 0 ? "low" : t === 1 ? "high" : "")), splits: [0, 0.25, 0.5, 0.75, 1] }),
         yAxis({ space: 34 })],
