@@ -30,6 +30,34 @@ target_compile_options(mlo_flags INTERFACE -ffp-contract=off)
 
 set(mlo_common_headers <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <span> <string> <variant> <vector>)
 
+# The files of a report as a source. uPlot, which draws in the page, is used where ./setup has put it; without it the page
+# has pictures that do not move.
+function(mlo_web_files out)
+  set(places $ENV{XDG_DATA_HOME}/mlo $ENV{HOME}/.local/share/mlo /usr/local/share/mlo /usr/share/mlo)
+  find_file(MLO_UPLOT uPlot.iife.min.js PATHS ${places} PATH_SUFFIXES uplot NO_DEFAULT_PATH
+    DOC "uPlot's script; its style sheet and licence must be beside it")
+  set(uplot_files none none none)
+  if(MLO_UPLOT)
+    get_filename_component(place ${MLO_UPLOT} DIRECTORY)
+    set(uplot_files ${place}/uPlot.min.css ${MLO_UPLOT} ${place}/LICENSE)
+  else()
+    message(STATUS "uPlot was not found: reports will have static pictures; ./setup --report gets it")
+  endif()
+  set(web ${PROJECT_SOURCE_DIR}/src/report/web)
+  set(files ${web}/report.html ${web}/report.css ${web}/report.js ${uplot_files})
+  set(names report_page report_style report_script uplot_style uplot_script uplot_licence)
+  set(depends ${files})
+  list(REMOVE_ITEM depends none)
+  list(JOIN files "," files)
+  list(JOIN names "," names)
+  set(source ${PROJECT_BINARY_DIR}/generated/web_files.cpp)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${source} -DNAMES=${names} -DFILES=${files} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${depends} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()
+
 # mlo_layer(NAME DEPENDS a b): a static library of src/NAME/*.cpp with its public headers in include/mlo/NAME.
 function(mlo_layer name)
   cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
@@ -40,6 +68,10 @@ function(mlo_layer name)
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${depends})
     return()
+  endif()
+  if(name STREQUAL report)
+    mlo_web_files(web_sources)
+    list(APPEND sources ${web_sources})
   endif()
   add_library(${target} STATIC ${sources})
   add_library(mlo::${name} ALIAS ${target})
@@ -64,7 +96,7 @@ function(mlo_layer name)
   elseif(name MATCHES "^(model|subsample|kernel|chain|diagnose|method)$")  # not all need it, but they share precompiled headers
     target_link_libraries(${target} PRIVATE PkgConfig::hwy)
   elseif(name STREQUAL report)
-    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})  # netCDF is loaded at run time
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})  # netCDF and librsvg are loaded at run time
   elseif(name STREQUAL fit)
     target_compile_definitions(${target} PRIVATE MLO_VERSION="${PROJECT_VERSION}")
   endif()

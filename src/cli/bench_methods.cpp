@@ -69,7 +69,7 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
   // Options of the model, and those that all methods share; a method's own options are given in --methods.
   add_options(*c, o.fit, [](const Option& option) {
     return !option.of_method && option.name != "method" && option.name != "out" && option.name != "format" &&
-           option.name != "resume";
+           option.name != "resume" && option.name != "report";
   });
   c->get_option("--warmup")->default_str(std::to_string(o.fit.warmup));
   c->get_option("--draws")->default_str(std::to_string(o.fit.draws))->description("The most draws per chain");

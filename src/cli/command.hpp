@@ -23,6 +23,8 @@ namespace mlo::cli {
 void add_demo(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
 void add_summary(CLI::App& app);
+void add_report(CLI::App& app);
+void add_plot(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_describe(CLI::App& app);
 void add_methods(CLI::App& app);

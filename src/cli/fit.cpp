@@ -30,7 +30,7 @@ void check_resume(const CLI::App& c, const FitCommand& command) {
   for (const CLI::Option* option : c.get_options()) {
     const std::string name = option->get_name();
     const bool allowed = name == "--resume" || name == "--out" || name == "--threads" || name == "--json" ||
-                         name == "--quiet" || name == "--help" || name == "--config";
+                         name == "--quiet" || name == "--help" || name == "--config" || name == "--report";
     if (option->count() > 0 && !allowed)
       throw UsageError(
           fmt::format("{} cannot be given with --resume: the options of the run are in {}/run.json", name,
@@ -48,13 +48,16 @@ void run(const FitCommand& command, int& exit_code) {
   }
   catch_interrupts();
   Progress progress(command.quiet);
-  const FitResult result = fit(o, progress.watcher());
+  FitWatcher watcher = progress.watcher();
+  watcher.wording = [](std::string_view message) { return on_command_line(message); };
+  const FitResult result = fit(o, watcher);
   const RunSummary summary = on_command_line(result.summary);
   print(command.json ? as_json(summary) : as_table(summary));
   if (command.json && !command.quiet)
     for (const std::string& warning : summary.warnings) fmt::print(stderr, "mlo fit: warning: {}\n", warning);
   if (o.out.empty() && !summary.interrupted && !command.quiet)
     fmt::print(stderr, "mlo fit: the draws are not kept; to keep them, fit with --out DIR\n");
+  if (o.report && !command.quiet) fmt::print(stderr, "mlo fit: the report is in {}/report.html\n", o.out);
   if (summary.interrupted) {
     exit_code = static_cast<int>(ExitCode::interrupted);
     if (!command.quiet)

@@ -49,6 +49,8 @@ constexpr const char* description =
     "  mlo describe data.csv                        what is in the data\n"
     "  mlo fit data.csv \"y ~ x1 + x2\" --family logistic --out run1\n"
     "  mlo summary run1                             the table again\n"
+    "  mlo report run1                              the verdict and the pictures, for a browser\n"
+    "  mlo plot run1 --kind density --out x.svg     one picture\n"
     "  mlo predict run1 new.csv                     predictions of other rows\n"
     "  mlo methods                                  what each method promises and costs\n"
     "  mlo reproduce --quick                        the paper's tables and figures\n"
@@ -98,6 +100,8 @@ int run(int argc, char** argv) {
   cli::add_demo(app, exit_code);
   cli::add_fit(app, exit_code);
   cli::add_summary(app);
+  cli::add_report(app);
+  cli::add_plot(app);
   cli::add_predict(app);
   cli::add_describe(app);
   cli::add_methods(app);

@@ -120,17 +120,23 @@ class Predictor::Worker {
   QuantileFinder finder_;
 };
 
+std::vector<ResponseLaw> response_laws(const FamilySpec& family, const FamilyNumbers& numbers,
+                                       std::span<const double> second) {
+  FamilyNumbers simulated = simulation_numbers_of(family, numbers);
+  if (second.empty()) return {family.simulation.response(simulated)};
+  std::vector<ResponseLaw> out;
+  for (const double value : second) {
+    simulated[std::string(family.second->name)] = value;
+    out.push_back(family.simulation.response(simulated));
+  }
+  return out;
+}
+
 Predictor::Predictor(const FamilySpec& family, const FamilyNumbers& numbers, const PosteriorDraws& draws,
                      const PredictorOptions& options)
     : family_(&family), draws_(&draws), options_(options) {
   assert(draws.draws() >= 1 && options.interval > 0 && options.interval < 1);
-  if (options.type != PredictionType::draw) return;
-  FamilyNumbers simulated = simulation_numbers_of(family, numbers);
-  if (draws.second().empty()) responses_.push_back(family.simulation.response(simulated));
-  for (const double second : draws.second()) {
-    simulated[std::string(family.second->name)] = second;
-    responses_.push_back(family.simulation.response(simulated));
-  }
+  if (options.type == PredictionType::draw) responses_ = response_laws(family, numbers, draws.second());
 }
 
 void Predictor::predict(ThreadPool& pool, std::size_t first, std::span<const double> x,

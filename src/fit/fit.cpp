@@ -12,8 +12,10 @@
 #include <string_view>
 
 #include "fit/data_source.hpp"
+#include "fit/facts.hpp"
 #include "fit/holdout.hpp"
 #include "fit/run_directory.hpp"
+#include "mlo/base/files.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/base/timer.hpp"
 #include "mlo/data/design.hpp"
@@ -22,6 +24,7 @@
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
 #include "mlo/data/text_columns.hpp"
+#include "mlo/fit/report.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/method/read_options.hpp"
 #include "mlo/method/sample.hpp"
@@ -38,6 +41,7 @@ struct Loaded {
   std::string response;
   RunSummary::Data data;
   Recipe recipe;
+  std::vector<FactorLevels> factors;
   std::vector<std::string> notes;
 };
 
@@ -86,6 +90,7 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   add_scale_note(how.scale, out.notes);
   add_factor_notes(design, remarks, out.notes);
   out.recipe = design.recipe;
+  out.factors = design.factors;
   out.model = make_model(*find_family(options.family), std::move(design), options.numbers,
                          {options.prior, options.prior_intercept, options.prior_for}, out.notes);
   return out;
@@ -235,6 +240,7 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   result.chains.reserve(samples.chains.size());
   for (ChainRecord& record : samples.chains)
     result.chains.push_back(std::move(static_cast<ChainDraws&>(record)));
+  result.facts = facts_of(*loaded.model, loaded.factors, samples.mode, result.chains, options);
   return result;
 }
 
@@ -280,6 +286,7 @@ FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) 
         "run.json, and continue it with `resume` and `out {}`",
         given.out, given.out));
   kept.threads = given.threads;
+  kept.report = given.report;
   kept.resume = true;
   return kept;
 }
@@ -324,7 +331,11 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   result.summary.seconds.read = read_seconds;
   result.summary.seconds.total = timer.seconds();
   result.columns = std::move(columns);
-  if (directory) directory->finish(options, reader.fingerprint(), result);
+  result.fingerprint = reader.fingerprint();
+  result.options = std::move(options);
+  if (directory) directory->finish(result.options, result.fingerprint, result);
+  if (result.options.report)
+    write_file(directory->report_file(), html_report(report_input(result, watcher.wording)));
   return result;
 }
 
@@ -352,6 +363,8 @@ std::optional<RunDirectory> prepare(FitOptions& options, const FitWatcher& watch
   }
   check(options);
   if (wants_netcdf(options)) netcdf_library();  // not after an hour of sampling
+  if (options.report && options.out.empty())
+    throw UsageError("`report` needs `out`: the report is written to that directory");
   if (settle(options) && watcher.note) watcher.note(fmt::format("seed {}", *options.seed));
   return directory;
 }

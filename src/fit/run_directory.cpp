@@ -118,6 +118,22 @@ std::uint64_t RunDirectory::fingerprint() const {
   return value;
 }
 
+std::string RunDirectory::version() const { return field<std::string>(file("run.json"), "mlo"); }
+
+std::string RunDirectory::simd() const { return field<std::string>(file("run.json"), "simd"); }
+
+RunFacts RunDirectory::facts(std::size_t parameters) const {
+  const std::string name = file("run.json");
+  const Json json = parse_run_json(name);
+  const Json* const facts = json.find("facts");
+  if (facts == nullptr) return {};  // an earlier version wrote none
+  try {
+    return facts_from_json(*facts, parameters);
+  } catch (const JsonError& e) {
+    throw DataError(name, fmt::format("not a run of mlo: facts: {}", e.what()));
+  }
+}
+
 std::vector<UsedColumn> RunDirectory::columns() const {
   const std::string name = file("run.json");
   const Json columns = field<Json>(name, "columns");
@@ -188,7 +204,7 @@ std::vector<ChainRecord> RunDirectory::read_checkpoints(std::size_t chains, std:
 void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
                           const FitResult& result) const {
   for (std::size_t chain = 0; chain < result.chains.size(); ++chain) {
-    const StanCsvHeader header{.version = version(),
+    const StanCsvHeader header{.version = mlo::version(),
                                .method = result.summary.method.name,
                                .promise = promise_name(result.summary.method.promise),
                                .family = options.family,
@@ -217,7 +233,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
 void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t fingerprint,
                                   const std::string& status, const FitResult* result) const {
   Json json;
-  json["mlo"] = version();
+  json["mlo"] = mlo::version();
   json["status"] = status;
   json["options"] = Json::parse(options_to_json(options));
   json["simd"] = simd_target();
@@ -239,6 +255,7 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
     for (std::size_t j = 0; j < result->names.size(); ++j)
       json["terms"][columns_of_draws[j]] = result->names[j];
     json["summary"] = Json::parse(as_json(result->summary));
+    json["facts"] = facts_to_json(result->facts);
   }
   write_file(file("run.json"), json.dump(2) + "\n");
 }

@@ -28,6 +28,10 @@ class RunDirectory {
   [[nodiscard]] std::string status() const;  // "running", "interrupted" or "finished"
   [[nodiscard]] std::string summary_json() const;
   [[nodiscard]] std::uint64_t fingerprint() const;
+  [[nodiscard]] std::string version() const;  // of mlo, that the run was made by
+  [[nodiscard]] std::string simd() const;
+  [[nodiscard]] RunFacts facts(std::size_t parameters) const;
+  [[nodiscard]] std::string report_file() const { return file("report.html"); }
   [[nodiscard]] std::vector<UsedColumn> columns() const;
   [[nodiscard]] Recipe recipe() const;
 

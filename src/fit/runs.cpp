@@ -26,14 +26,18 @@ KeptRun read_run(const std::string& run_directory) {
   const RunDirectory directory = RunDirectory::open(run_directory);
   KeptRun run;
   run.directory = run_directory;
-  const RunSummary summary = summary_from_json(directory.summary_json(), run_directory + "/run.json");
+  run.summary = summary_from_json(directory.summary_json(), run_directory + "/run.json");
   run.options = directory.options();
   if (!run.options.seed)
     throw DataError(run_directory + "/run.json", "not a run of mlo: its options have no seed");
-  for (const ParameterSummary& p : summary.parameters) run.names.push_back(p.name);
+  for (const ParameterSummary& p : run.summary.parameters) run.names.push_back(p.name);
   run.columns = directory.columns();
   run.recipe = directory.recipe();
-  for (std::uint64_t chain = 0; chain < summary.chains; ++chain) {
+  run.facts = directory.facts(run.names.size());
+  run.version = directory.version();
+  run.simd = directory.simd();
+  run.fingerprint = fmt::format("{:016x}", directory.fingerprint());
+  for (std::uint64_t chain = 0; chain < run.summary.chains; ++chain) {
     const std::string file = fmt::format("{}/draws-{}.csv", run_directory, chain + 1);
     run.chains.push_back(draws_of_stan_csv(read_file(file), file, run.names.size()));
   }

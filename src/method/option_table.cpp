@@ -400,6 +400,13 @@ std::vector<Option> run_options() {
        .help =
            "Continue the interrupted run in the directory of `out`; its draws are those of an uninterrupted run",
        .decides_draws = false},
+      {.name = "report",
+       .group = Group::run,
+       .field = &FitOptions::report,
+       .help =
+           "Also write report.html to the directory of `out`: the verdict, the figures and the pictures, for a "
+           "browser",
+       .decides_draws = false},
   };
 }
 

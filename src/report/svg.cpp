@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <string_view>
 
 namespace mlo {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Room around a plot's area, in pixels.
-constexpr double left = 62, right = 14, bottom = 46, top_without_legend = 34, legend_line = 18;
+constexpr double left = 62, right = 14, bottom = 46, title_line = 20, top_margin = 14, legend_line = 18;
 constexpr double letter = 6.9;  // about the width of a letter of the legend
 constexpr double swatch = 20, between = 16;
 
@@ -42,8 +43,9 @@ void include(const Mark& mark, Scale& x, Scale& y) {
   if (bars) y.include(0);
   for (const double v : mark.x) x.include(v);
   for (const double v : mark.y) y.include(v);
-  for (const double v : mark.low) y.include(v);
-  for (const double v : mark.high) y.include(v);
+  Scale& along = mark.kind == Mark::Kind::intervals ? x : y;
+  for (const double v : mark.low) along.include(v);
+  for (const double v : mark.high) along.include(v);
 }
 
 // The user's limits; else those of the marks with a small margin; else a default if there are no marks.
@@ -82,8 +84,15 @@ class Drawing {
 };
 
 std::string stroke(const Mark& mark) {
-  return fmt::format(R"(stroke="{}" stroke-width="2" fill="none"{})", xml_escaped(mark.colour),
-                     mark.dashed ? R"( stroke-dasharray="5 4")" : "");
+  const bool area = mark.kind == Mark::Kind::bars || mark.kind == Mark::Kind::band;
+  return fmt::format(
+      R"(stroke="{}" stroke-width="{}" fill="none"{}{})", xml_escaped(mark.colour), mark.width,
+      mark.dashed ? R"( stroke-dasharray="5 4")" : "",
+      mark.opacity < 1 && !area ? fmt::format(R"( stroke-opacity="{:.2f}")", mark.opacity) : "");
+}
+
+std::string faint(const Mark& mark) {
+  return mark.opacity < 1 ? fmt::format(R"( fill-opacity="{:.2f}")", mark.opacity) : "";
 }
 
 void draw_line(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
@@ -111,10 +120,24 @@ void draw_points(Drawing& out, const Mark& mark, const Scale& x, const Scale& y)
       out.add(R"(<path d="M{:.1f} {:.1f}V{:.1f}" stroke="{}" stroke-width="1.5"/>)", px, below,
               y(mark.high[k]), colour);
     }
-    out.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3.5" fill="{}"/>)", px, py, colour);
+    out.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}"{}/>)", px, py, mark.radius, colour,
+            faint(mark));
     if (k < mark.names.size() && !mark.names[k].empty())
       out.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", px + 7, py - 5, xml_escaped(mark.names[k]));
   }
+}
+
+// An interval may reach beyond the axis, where it is cut off.
+void draw_intervals(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
+  std::string path;
+  for (std::size_t k = 0; k < std::min({mark.y.size(), mark.low.size(), mark.high.size()}); ++k)
+    if (y.takes(mark.y[k]) && x.takes(mark.low[k]) && x.takes(mark.high[k]))
+      path += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(mark.low[k]), y(mark.y[k]), x(mark.high[k]));
+  if (!path.empty()) out.add(R"(<path d="{}" {} stroke-linecap="round"/>)", path, stroke(mark));
+  for (std::size_t k = 0; k < std::min(mark.x.size(), mark.y.size()); ++k)
+    if (x.takes(mark.x[k]) && y.takes(mark.y[k]))
+      out.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}"/>)", x(mark.x[k]), y(mark.y[k]),
+              mark.radius, xml_escaped(mark.colour));
 }
 
 void draw_bars(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
@@ -155,6 +178,8 @@ void draw(Drawing& out, const Mark& mark, const Scale& x, const Scale& y) {
       return draw_bars(out, mark, x, y);
     case Mark::Kind::band:
       return draw_band(out, mark, x, y);
+    case Mark::Kind::intervals:
+      return draw_intervals(out, mark, x, y);
     case Mark::Kind::vertical:
       if (!mark.x.empty() && x.takes(mark.x[0]))
         out.add(R"(<path d="M{:.1f} {:.1f}V{:.1f}" {}/>)", x(mark.x[0]), y.from, y.to, stroke(mark));
@@ -177,15 +202,38 @@ struct Legend {
   std::size_t lines = 0;
 };
 
+// Letters as a reader counts them: bytes that continue a UTF-8 letter are not counted.
+std::size_t letters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string shortened(const std::string& text, std::size_t most) {
+  if (letters(text) <= most) return text;
+  std::size_t at = 0;
+  for (std::size_t count = 0; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U && ++count == most) break;
+  return text.substr(0, at) + "\u2026";
+}
+
+// Names beside the y axis need more room than numbers; at most half of the plot, so that long ones are cut.
+double left_of(const Plot& plot) {
+  std::size_t longest = 0;
+  for (const std::string& name : plot.y.names) longest = std::max(longest, letters(name));
+  const double wanted = 22 + letter * static_cast<double>(longest);
+  return plot.y.names.empty() ? left : std::clamp(wanted, 40.0, plot.width / 2);
+}
+
 Legend place_legend(const Plot& plot) {
+  const double first = left_of(plot);
   Legend out;
-  double at = left;
+  double at = first;
   for (const Mark& mark : plot.marks) {
     if (mark.label.empty()) continue;
-    const double width = swatch + 6 + letter * static_cast<double>(mark.label.size());
+    const double width = swatch + 6 + letter * static_cast<double>(letters(mark.label));
     if (out.lines == 0) out.lines = 1;
-    if (at > left && at + width > plot.width - right) {
-      at = left;
+    if (at > first && at + width > plot.width - right) {
+      at = first;
       ++out.lines;
     }
     out.places.push_back({&mark, at, out.lines - 1});
@@ -194,9 +242,12 @@ Legend place_legend(const Plot& plot) {
   return out;
 }
 
-void draw_legend(Drawing& out, const Legend& legend) {
+// Where the legend begins, or the area if there is none: there is no room for a title that is not there.
+double top_of(const Plot& plot) { return top_margin + (plot.title.empty() ? 0 : title_line); }
+
+void draw_legend(Drawing& out, const Plot& plot, const Legend& legend) {
   for (const auto& [mark, x, line] : legend.places) {
-    const double y = top_without_legend + legend_line * static_cast<double>(line);
+    const double y = top_of(plot) + legend_line * static_cast<double>(line);
     const bool area = mark->kind == Mark::Kind::bars || mark->kind == Mark::Kind::band;
     if (area) {
       out.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{}" height="10" fill="{}" fill-opacity="{:.2f}"/>)", x,
@@ -216,19 +267,28 @@ void draw_axes(Drawing& out, const Plot& plot, const Scale& x, const Scale& y) {
     return axis.ticks.empty() ? round_ticks(s.low, s.high, s.log) : axis.ticks;
   };
   const auto inside = [](const Scale& s, double v) { return s.takes(v) && v >= s.low && v <= s.high; };
-  for (const double v : ticks(plot.x, x)) {
+  // What is written beside the k-th tick.
+  const auto words = [](const Axis& axis, std::size_t k, double v, std::size_t most) {
+    if (!axis.names.empty()) return k < axis.names.size() ? shortened(axis.names[k], most) : std::string();
+    return axis.numbers ? fmt::format("{:g}", v) : std::string();
+  };
+  const std::vector<double> x_ticks = ticks(plot.x, x), y_ticks = ticks(plot.y, y);
+  for (std::size_t k = 0; k < x_ticks.size(); ++k) {
+    const double v = x_ticks[k];
     if (!inside(x, v)) continue;
     out.add(R"(<path class="axis" d="M{:.1f} {:.1f}v5"/>)", x(v), y.from);
-    if (plot.x.numbers)
-      out.add(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{:g}</text>)", x(v),
-              y.from + 19, v);
+    if (const std::string text = words(plot.x, k, v, 12); !text.empty())
+      out.add(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x(v), y.from + 19,
+              xml_escaped(text));
   }
-  for (const double v : ticks(plot.y, y)) {
+  const auto most = static_cast<std::size_t>((x.from - 14) / letter);
+  for (std::size_t k = 0; k < y_ticks.size(); ++k) {
+    const double v = y_ticks[k];
     if (!inside(y, v)) continue;
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}"/>)", x.from, y(v), x.to);
-    if (plot.y.numbers)
-      out.add(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{:g}</text>)", x.from - 7,
-              y(v) + 4, v);
+    if (const std::string text = words(plot.y, k, v, most); !text.empty())
+      out.add(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", x.from - 7, y(v) + 4,
+              xml_escaped(text));
   }
   out.add(R"(<path class="axis" d="M{:.1f} {:.1f}H{:.1f}"/>)", x.from, y.from, x.to);
   out.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", (x.from + x.to) / 2, y.from + 39,
@@ -240,18 +300,19 @@ void draw_axes(Drawing& out, const Plot& plot, const Scale& x, const Scale& y) {
 
 std::string draw_plot(const Plot& plot) {
   const Legend legend = place_legend(plot);
-  const double top = top_without_legend + legend_line * static_cast<double>(legend.lines) - 4;
+  const double top = top_of(plot) + legend_line * static_cast<double>(legend.lines) - 4;
   Scale x{.log = plot.x.log}, y{.log = plot.y.log};
   for (const Mark& mark : plot.marks) include(mark, x, y);
   settle(x, plot.x);
   settle(y, plot.y);
-  x.from = left;
+  x.from = left_of(plot);
   x.to = plot.width - right;
   y.from = plot.height - bottom;
   y.to = top;
   Drawing out;
-  out.add(R"(<text class="title" x="{}" y="17">{}</text>)", left, xml_escaped(plot.title));
-  draw_legend(out, legend);
+  if (!plot.title.empty())
+    out.add(R"(<text class="title" x="{}" y="17">{}</text>)", x.from, xml_escaped(plot.title));
+  draw_legend(out, plot, legend);
   draw_axes(out, plot, x, y);
   // An inner svg cuts off what lies outside the axes' limits, without a clip path, whose name would have to
   // be unique on a page of many plots.
@@ -271,9 +332,10 @@ constexpr std::string_view style =
 
 }  // namespace
 
-std::string as_svg(const Sheet& sheet) {
+std::string as_svg(const Sheet& sheet, SvgUse use) {
   assert(sheet.columns >= 1);
-  const double heading = sheet.title.empty() ? 0 : 30;
+  // A page has its own headings.
+  const double heading = sheet.title.empty() || use == SvgUse::page ? 0 : 30;
   double width = 0, row_width = 0, row_height = 0, height = heading;
   std::string body;
   for (std::size_t k = 0; k < sheet.plots.size(); ++k) {
@@ -290,11 +352,18 @@ std::string as_svg(const Sheet& sheet) {
   }
   height += row_height;
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
-      "{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<desc>{3}</desc>\n<style>{4}</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-      width, height, xml_escaped(sheet.title), xml_escaped(sheet.description), style);
-  if (!sheet.title.empty())
+      "<svg xmlns=\"http://www.w3.org/2000/svg\"{3} width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+      "{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n",
+      width, height, xml_escaped(sheet.title),
+      use == SvgUse::file ? ""
+      : width > 700       ? " class=\"plot wide\""
+                          : " class=\"plot\"");
+  // A browser would show the title of a picture in a page wherever the pointer is.
+  if (use == SvgUse::file) out += fmt::format("<title>{}</title>\n", xml_escaped(sheet.title));
+  out += fmt::format("<desc>{}</desc>\n", xml_escaped(sheet.description));
+  if (use == SvgUse::file)
+    out += fmt::format("<style>{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", style);
+  if (heading > 0)
     out += fmt::format("<text class=\"heading\" x=\"12\" y=\"22\">{}</text>\n", xml_escaped(sheet.title));
   return out + body + "</svg>\n";
 }
@@ -339,26 +408,47 @@ std::vector<double> round_ticks(double low, double high, bool log) {
   return out;
 }
 
+namespace {
+
+// The length of the UTF-8 letter that the text begins with; 0 if it does not begin with one.
+std::size_t utf8_letter(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if ((byte(k) & 0xC0U) != 0x80U) return 0;
+  // Longer than necessary, half of a surrogate pair, or beyond the last letter.
+  if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) >= 0xA0) ||
+      (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90))
+    return 0;
+  return length;
+}
+
+}  // namespace
+
 std::string xml_escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // Control characters are not allowed in XML.
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
+  while (!text.empty()) {
+    const std::size_t length = utf8_letter(text);
+    const char c = text[0];
+    if (length == 0) {
+      out += "\uFFFD";
+    } else if (length > 1) {
+      out += text.substr(0, length);
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') {
+      out += c;  // other control characters are not allowed in XML
     }
+    text.remove_prefix(std::max<std::size_t>(1, length));
   }
   return out;
 }

@@ -235,8 +235,10 @@ class Help(CommandTest):
                 "--holdout --max-levels --row-weights --trials --delimiter --decimal --comment --na --type --method "
                 "--subsample-size --max-subsample-size --delta --weights --weights-at --uniform-share --replacement "
                 "--estimator --noise-sd --bound --blocks --shards --bandwidth --thinning --order --audit --audit-every --proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
-                "--threads -o,--out --format --resume --json -q,--quiet --dry-run --config --help"),
+                "--threads -o,--out --format --resume --report --json -q,--quiet --dry-run --config --help"),
         "summary": "--json --csv --help",
+        "report": "-o,--out -q,--quiet --help",
+        "plot": "--kind --parameters -o,--out -q,--quiet --help",
         "methods": "--help",
         "doctor": "--help",
         "simulate": "--rows --coefficients --intercept --correlation --sigma --freedom --size --shape --seed -o,--out --help",

@@ -71,6 +71,7 @@ FitOptions every_option() {
           {{"zip", "text"}, {"a=b", "number"}},
           "run 1",
           "stan-csv,netcdf",
+          true,
           true};
 }
 // The same by the names in the table.
@@ -131,7 +132,8 @@ const Strings& every_text() {
                              {"type", "a=b=number"},
                              {"out", "run 1"},
                              {"format", "stan-csv,netcdf"},
-                             {"resume", "true"}};
+                             {"resume", "true"},
+                             {"report", "true"}};
   return texts;
 }
 
@@ -147,34 +149,11 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{},
-    {},
-    "",
-    "",
-    "",
-    {},
-    "",
-    "",
-    {},
-    "",
-    "",
-    0.,
-    0,
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    {},
-    "",
-    "",
-    true,
-    {}};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", "", true, true, {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", "", true};
+  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", "", true, true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");
@@ -216,6 +195,7 @@ TEST(OptionTable, OptionsComeBackFromJsonAsTheyWere) {
   expected.threads = usual.threads;
   expected.out = usual.out;
   expected.resume = usual.resume;
+  expected.report = usual.report;
   EXPECT_EQ(options_to_json(back), options_to_json(expected));
   EXPECT_TRUE(back == expected);
   for (const Option& option : option_table())

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,13 @@ enum class PredictionType : std::uint8_t {
 struct Prediction {
   double mean = 0, sd = 0, low = 0, high = 0;
 };
+
+// Draws a response, given the linear predictor. Throws UsageError if it is too large.
+using ResponseLaw = std::function<double(Stream&, double eta)>;
+// One law per value of the second parameter; one for all draws if there are no values. numbers: those that
+// the user stated about the family.
+[[nodiscard]] std::vector<ResponseLaw> response_laws(const FamilySpec& family, const FamilyNumbers& numbers,
+                                                     std::span<const double> second);
 
 struct PredictorOptions {
   PredictionType type = PredictionType::response;
@@ -49,8 +57,7 @@ class Predictor {
   const FamilySpec* family_;
   const PosteriorDraws* draws_;
   PredictorOptions options_;
-  std::vector<std::function<double(Stream&, double eta)>> responses_;  // of PredictionType::draw: one per
-                                                                       // draw, or one for all of them
+  std::vector<ResponseLaw> responses_;  // of PredictionType::draw
 };
 
 }  // namespace mlo

@@ -2,8 +2,10 @@
 // From a file or a table to a posterior: the one function behind every front end.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mlo/base/errors.hpp"
@@ -12,6 +14,7 @@
 #include "mlo/data/table.hpp"
 #include "mlo/method/options.hpp"
 #include "mlo/method/watcher.hpp"
+#include "mlo/report/facts.hpp"
 #include "mlo/report/run_summary.hpp"
 
 namespace mlo {
@@ -19,6 +22,8 @@ namespace mlo {
 // How a front end watches a fit. Every member may be empty.
 struct FitWatcher : SampleWatcher {
   std::function<void(const std::string& note)> note;  // e.g. the seed that was drawn
+  // How the front end writes the options that messages name in backquotes, for `report`.
+  std::function<std::string(std::string_view message)> wording;
 };
 
 // A column of the data that the formula uses.
@@ -33,10 +38,13 @@ struct FitResult {
   Recipe recipe;                    // how other rows are made into the columns of this fit
   std::vector<ChainDraws> chains;
   RunSummary summary;
+  RunFacts facts;                 // what a report shows beside it
+  FitOptions options;             // those in force: with the seed that was drawn
+  std::uint64_t fingerprint = 0;  // of the data
 };
 
 // Reads options.data. With options.out, writes the run directory there (or continues it, with
-// options.resume).
+// options.resume), and with options.report also report.html in it.
 [[nodiscard]] FitResult fit(const FitOptions& options, const FitWatcher& watcher = {});
 
 // The same for columns in memory; options.data is only a name. A run of a table is resumed with the same

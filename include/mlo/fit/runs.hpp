@@ -23,6 +23,9 @@ struct KeptRun {
   std::vector<UsedColumn> columns;
   Recipe recipe;
   std::vector<ChainDraws> chains;  // without their accounts
+  RunSummary summary;
+  RunFacts facts;                          // empty for runs of earlier versions
+  std::string version, simd, fingerprint;  // of mlo, the instruction set and the data
 
   [[nodiscard]] std::vector<std::string> column_names() const;
 };

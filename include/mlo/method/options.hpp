@@ -75,6 +75,7 @@ struct FitOptions : MethodOptions {
   std::string out;                  // run directory; empty: nothing is written
   std::string format = "stan-csv";  // of the draws there; several with commas between them
   bool resume = false;
+  bool report = false;  // also write report.html to the run directory
 
   bool operator==(const FitOptions&) const = default;
 };

@@ -15,6 +15,7 @@ struct Axis {
   std::optional<double> low{}, high{};  // empty: chosen to fit the marks
   std::vector<double> ticks{};          // empty: round numbers
   bool numbers = true;                  // beside the ticks
+  std::vector<std::string> names{};     // words beside the ticks instead, one each
 };
 
 // One layer of a plot, drawn in order. A point that is not finite is left out.
@@ -23,6 +24,7 @@ struct Mark {
     line,        // through (x, y); with low and high also error bars
     points,      // the same without the line
     bars,        // of height y[k] between x[k] and x[k+1]
+    intervals,   // points with bars from low to high along x; without x, the bars alone
     band,        // between low and high over x
     vertical,    // a rule at x[0]
     horizontal,  // a rule at y[0]
@@ -34,7 +36,9 @@ struct Mark {
   std::vector<double> low{}, high{};  // limits of error bars or of the band
   std::vector<std::string> names{};   // line, points: a word beside each point
   bool dashed = false;
-  double opacity = 1;  // of areas: bars and bands
+  double opacity = 1;   // of areas: bars and bands; of lines and points
+  double width = 2;     // of lines, pixels
+  double radius = 3.5;  // of points
 };
 
 struct Plot {
@@ -51,7 +55,11 @@ struct Sheet {
   std::size_t columns = 1;
 };
 
-[[nodiscard]] std::string as_svg(const Sheet& sheet);
+enum class SvgUse {
+  file,  // complete: its own style, a white ground
+  page,  // part of an HTML page, whose style sheet has the colours of text, axes and grid, light or dark
+};
+[[nodiscard]] std::string as_svg(const Sheet& sheet, SvgUse use = SvgUse::file);
 
 // Heights of a histogram with area 1, over bins of equal width from low to high; values outside count towards
 // the area. There is one more edge than there are heights.
@@ -65,7 +73,7 @@ struct Histogram {
 // 10 if there are several. low < high; on a log axis 0 < low.
 [[nodiscard]] std::vector<double> round_ticks(double low, double high, bool log);
 
-// Text escaped for an element or a quoted attribute.
+// Text escaped for an element or a quoted attribute. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string xml_escaped(std::string_view text);
 
 }  // namespace mlo

@@ -1,0 +1,16 @@
+# cmake -DOUT=x.cpp -DNAMES=a,b -DFILES=f,g -P embed.cmake: a source that defines the files' texts as
+# mlo::html::a and mlo::html::b. An empty file name gives an empty text.
+string(REPLACE "," ";" names "${NAMES}")
+string(REPLACE "," ";" files "${FILES}")
+set(body "// Made by cmake/embed.cmake.\n#include \"report/web_files.hpp\"\n\nnamespace mlo::html {\n\n")
+foreach(name file IN ZIP_LISTS names files)
+  set(text "")
+  set(hash "")
+  if(file AND NOT file STREQUAL "none")
+    file(READ "${file}" text)
+    file(SHA256 "${file}" hash)
+  endif()
+  string(APPEND body "const WebFile ${name}{R\"__mlo__(${text})__mlo__\", \"${hash}\"};\n\n")
+endforeach()
+string(APPEND body "}  // namespace mlo::html\n")
+file(WRITE "${OUT}" "${body}")

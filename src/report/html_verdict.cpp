@@ -1,0 +1,216 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The verdict: what a reader needs to know before any figure.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mlo/base/text.hpp"
+#include "mlo/report/html.hpp"
+
+namespace mlo {
+namespace {
+
+using Level = ReportVerdict::Level;
+
+void worsen(ReportVerdict& verdict, Level level) { verdict.level = std::max(verdict.level, level); }
+
+void say_data(const RunSummary& s, ReportVerdict& verdict) {
+  if (s.data.dropped > 0)
+    verdict.sentences.push_back(fmt::format("{} of {} rows had a missing cell and {} left out.",
+                                            grouped(s.data.dropped), grouped(s.data.rows),
+                                            s.data.dropped == 1 ? "was" : "were"));
+  if (s.interrupted) {
+    worsen(verdict, Level::care);
+    verdict.sentences.push_back(
+        fmt::format("The run was interrupted: there are {} draws per chain, fewer than were asked for.",
+                    grouped(s.draws)));
+  }
+}
+
+// Exact or not, and why.
+void say_promise(const RunSummary& s, ReportVerdict& verdict) {
+  const std::string rows =
+      s.method.rows_per_step < 0.005 ? std::string("almost none") : plain_number(s.method.rows_per_step);
+  const std::string reads =
+      fmt::format("a step reads {} of the {} rows on average", rows, grouped(s.data.used));
+  if (s.method.bound_violations > 0) {
+    worsen(verdict, Level::bad);
+    verdict.sentences.push_back(
+        fmt::format("The draws are NOT exact: {} rows broke the bounds that the method {} relies on.",
+                    grouped(s.method.bound_violations), s.method.name));
+    return;
+  }
+  switch (s.method.promise) {
+    case Promise::exact:
+      verdict.sentences.push_back(fmt::format(
+          "The draws are exact: the chains of the method {} have the posterior itself as their limit, not an "
+          "approximation of it, although {}.",
+          s.method.name, reads));
+      if (s.method.rows_per_step >= 0.99 * static_cast<double>(s.data.used))
+        verdict.sentences.back() =
+            fmt::format("The draws are exact: each step of the method {} reads all rows.", s.method.name);
+      break;
+    case Promise::bounded_error:
+      verdict.sentences.push_back(fmt::format(
+          "The draws are not exact, but the error of each decision of the method {} is bounded; {}.",
+          s.method.name, reads));
+      break;
+    case Promise::approximate:
+      verdict.sentences.push_back(fmt::format(
+          "The draws are approximate: the method {} does not have the posterior itself as its limit; {}.",
+          s.method.name, reads));
+      break;
+  }
+  switch (s.noise.verdict) {
+    case NoiseReport::Verdict::none:
+    case NoiseReport::Verdict::harmless:
+      break;
+    case NoiseReport::Verdict::inflated:
+      worsen(verdict, Level::care);
+      break;
+    case NoiseReport::Verdict::not_the_posterior:
+      worsen(verdict, Level::bad);
+      break;
+  }
+  // A verdict on harmful noise is among the warnings too.
+  if (s.noise.verdict == NoiseReport::Verdict::harmless && !s.noise.words.empty())
+    verdict.sentences.push_back(s.noise.words);
+  if (s.audit.done)
+    verdict.sentences.push_back(fmt::format(
+        "An audit compared {} steps with all rows, and the draws with {} draws of chains that read all rows: {}.",
+        grouped(s.audit.steps), grouped(s.audit.full_draws),
+        s.audit.warning.empty() ? "they agree" : "they do not agree"));
+  if (!s.audit.warning.empty()) worsen(verdict, Level::bad);
+}
+
+// Converged or not.
+void say_convergence(const RunSummary& s, ReportVerdict& verdict) {
+  const ParameterSummary* worst = nullptr;
+  const ParameterSummary* fewest = nullptr;
+  std::size_t undefined = 0;
+  const auto ess = [](const ParameterSummary& p) { return std::min(p.ess_bulk, p.ess_tail); };
+  for (const ParameterSummary& p : s.parameters) {
+    if (std::isnan(p.rhat) || std::isnan(ess(p))) {
+      ++undefined;
+      continue;
+    }
+    if (worst == nullptr || p.rhat > worst->rhat) worst = &p;
+    if (fewest == nullptr || ess(p) < ess(*fewest)) fewest = &p;
+  }
+  if (undefined > 0) {
+    worsen(verdict, Level::bad);
+    verdict.sentences.push_back(fmt::format(
+        "Whether the chains have converged is not known for {} of {} parameters: too few draws, or all alike.",
+        undefined, s.parameters.size()));
+  }
+  if (worst == nullptr) return;
+  const std::string chains =
+      s.chains == 1 ? "The two halves of the one chain" : fmt::format("The {} chains", s.chains);
+  if (worst->rhat > 1.01) {
+    worsen(verdict, worst->rhat > 1.05 ? Level::bad : Level::care);
+    const auto many = std::count_if(s.parameters.begin(), s.parameters.end(),
+                                    [](const ParameterSummary& p) { return p.rhat > 1.01; });
+    verdict.sentences.push_back(
+        fmt::format("{} do not agree: R-hat is {:.3f} for {}, and above 1.01 for {} of {} parameters.",
+                    chains, worst->rhat, worst->name, many, s.parameters.size()));
+  } else {
+    verdict.sentences.push_back(
+        fmt::format("{} agree: the largest R-hat is {:.3f}, below 1.01.", chains, worst->rhat));
+  }
+  const double needed = 100 * static_cast<double>(s.chains);
+  if (ess(*fewest) < needed) {
+    worsen(verdict, Level::care);
+    verdict.sentences.push_back(fmt::format(
+        "There are only {:.0f} effective draws for {}: below {:.0f}, means and intervals are rough.",
+        ess(*fewest), fewest->name, needed));
+  } else {
+    double error = 0;
+    for (const ParameterSummary& p : s.parameters)
+      if (p.mcse_mean / p.sd > error) error = p.mcse_mean / p.sd;
+    verdict.sentences.push_back(fmt::format(
+        "There are at least {} effective draws for each parameter, so that the Monte Carlo error of a mean is at most "
+        "{:.1g} of its posterior sd.",
+        grouped(static_cast<std::uint64_t>(ess(*fewest))), error));
+  }
+}
+
+// What the model does not imitate: figures far outside of their 90 % intervals, by half of their width (for a
+// normal law 3.3 sds from the mean), so that an alarm is rarely false.
+void say_check(const ReportInput& input, ReportVerdict& verdict) {
+  if (!input.facts.check) return;
+  const PredictiveCheck& check = *input.facts.check;
+  std::vector<std::string> off;
+  for (const PredictiveCheck::Statistic& s : check.statistics)
+    if (s.observed < s.q5 - 0.5 * (s.q95 - s.q5) || s.observed > s.q95 + 0.5 * (s.q95 - s.q5))
+      off.push_back(s.name);
+  std::size_t outside = 0;
+  for (const PredictiveCheck::Group& g : check.groups)
+    outside += g.observed < g.q5 || g.observed > g.q95 ? 1 : 0;
+  // Of groups with 90 % intervals, a tenth is expected outside.
+  const bool shape = check.groups.size() >= 5 && outside * 5 > check.groups.size() * 2;
+  if (off.empty() && !shape) {
+    verdict.sentences.push_back(check.binary ? "Predicted probabilities agree with the observed shares."
+                                             : "Simulated responses look like those that were observed.");
+    return;
+  }
+  worsen(verdict, Level::care);
+  verdict.sentences.push_back(
+      check.binary
+          ? fmt::format("Predicted probabilities and observed shares differ in {} of {} groups of rows.",
+                        outside, check.groups.size())
+      : off.empty()
+          ? fmt::format(
+                "The observed responses have another distribution than simulated ones: {} of {} bins differ.",
+                outside, check.groups.size())
+          : fmt::format(
+                "The model does not imitate the responses well: {} of the observed responses {} out of "
+                "what it simulates.",
+                fmt::join(off, ", "), off.size() == 1 ? "is" : "are"));
+  verdict.next.push_back(
+      "Look at the predictive check: another family, a transformation, or terms that are missing from the formula "
+      "may describe the data better. The posterior is that of the model as it is.");
+}
+
+void say_next(const ReportInput& input, ReportVerdict& verdict) {
+  const RunSummary& s = input.summary;
+  for (const std::string& warning : s.warnings) {
+    worsen(verdict, Level::care);
+    verdict.next.push_back(warning);
+  }
+  if (!s.audit.warning.empty() &&
+      std::find(s.warnings.begin(), s.warnings.end(), s.audit.warning) == s.warnings.end())
+    verdict.next.push_back(s.audit.warning);
+  if (s.interrupted) verdict.next.push_back("Continue the run, so that all draws are made.");
+  if (verdict.level == Level::good) {
+    verdict.next.push_back("Nothing needs to be done: read the coefficients below.");
+    if (!input.predict_command.empty())
+      verdict.next.push_back(fmt::format("For predictions of other rows: {}", input.predict_command));
+  }
+}
+
+}  // namespace
+
+ReportVerdict report_verdict(const ReportInput& input) {
+  ReportVerdict verdict{.level = Level::good};
+  say_promise(input.summary, verdict);
+  say_convergence(input.summary, verdict);
+  say_data(input.summary, verdict);
+  say_check(input, verdict);
+  say_next(input, verdict);
+  const bool exact = input.summary.method.promise == Promise::exact;
+  switch (verdict.level) {
+    case Level::good:
+      verdict.headline = exact ? "Exact and converged" : "Converged, to an approximation of the posterior";
+      break;
+    case Level::care:
+      verdict.headline = "Usable with care";
+      break;
+    case Level::bad:
+      verdict.headline = "Do not use these draws yet";
+      break;
+  }
+  return verdict;
+}
+
+}  // namespace mlo
