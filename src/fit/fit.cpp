@@ -322,7 +322,9 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   result.summary.seconds.read = read_seconds;
   result.summary.seconds.total = timer.seconds();
   result.columns = std::move(columns);
-  if (directory) directory->finish(options, reader.fingerprint(), result);
+  result.fingerprint = reader.fingerprint();
+  result.options = std::move(options);
+  if (directory) directory->finish(result.options, result.fingerprint, result);
   return result;
 }
 
@@ -364,12 +366,16 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   return fit(std::move(options), *reader, std::move(directory), watcher, timer);
 }
 
-FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
+FitResult fit(const FitOptions& given, Reader& reader, const FitWatcher& watcher) {
   const Timer timer;
   FitOptions options = given;
   std::optional<RunDirectory> directory = prepare(options, watcher);
-  TableReader reader(std::move(table));
   return fit(std::move(options), reader, std::move(directory), watcher, timer);
+}
+
+FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
+  TableReader reader(std::move(table));
+  return fit(given, reader, watcher);
 }
 
 const char* version() { return MLO_VERSION; }

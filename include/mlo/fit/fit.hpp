@@ -2,6 +2,7 @@
 // From a file or a table to a posterior: the one function behind every front end.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "mlo/base/errors.hpp"
 #include "mlo/chain/draws.hpp"
 #include "mlo/data/design.hpp"
+#include "mlo/data/reader.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/method/options.hpp"
 #include "mlo/method/watcher.hpp"
@@ -33,6 +35,8 @@ struct FitResult {
   Recipe recipe;                    // how other rows are made into the columns of this fit
   std::vector<ChainDraws> chains;
   RunSummary summary;
+  FitOptions options;             // in force: with the seed that was used
+  std::uint64_t fingerprint = 0;  // of the data
 };
 
 // Reads options.data. With options.out, writes the run directory there (or continues it, with
@@ -42,6 +46,9 @@ struct FitResult {
 // The same for columns in memory; options.data is only a name. A run of a table is resumed with the same
 // table.
 [[nodiscard]] FitResult fit(const FitOptions& options, Table table, const FitWatcher& watcher = {});
+
+// The same for any reader, which must not have read yet. options.data is only a name.
+[[nodiscard]] FitResult fit(const FitOptions& options, Reader& reader, const FitWatcher& watcher = {});
 
 [[nodiscard]] const char* version();
 
