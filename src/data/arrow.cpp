@@ -66,8 +66,9 @@ struct ArrowReader::Impl {
     if (error == 0) return;
     const char* const words =
         stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream.get());
-    throw DataError(source.name, fmt::format("the Arrow stream failed: {}",
-                                             words != nullptr ? words : std::generic_category().message(error)));
+    throw DataError(source.name,
+                    fmt::format("the Arrow stream failed: {}",
+                                words != nullptr ? words : std::generic_category().message(error)));
   }
 
   // Null at the end.
@@ -129,8 +130,7 @@ Table ArrowReader::read_columns(std::span<const std::string> wanted, const Progr
   ArrowBatch second = first == nullptr ? nullptr : in.next();
   std::vector<std::optional<Column>> borrowed(wanted.size());
   if (first != nullptr && second == nullptr)
-    for (std::size_t k = 0; k < wanted.size(); ++k)
-      borrowed[k] = in.borrowed(first, positions[k], types[k]);
+    for (std::size_t k = 0; k < wanted.size(); ++k) borrowed[k] = in.borrowed(first, positions[k], types[k]);
   const auto append = [&](const ArrowBatch& batch) {
     table.rows += static_cast<std::size_t>(batch->get()->length);
     for (std::size_t k = 0; k < wanted.size(); ++k)

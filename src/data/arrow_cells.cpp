@@ -88,10 +88,10 @@ std::string_view contents_of(std::string_view format) {
 
 bool plain_type(std::string_view format, CellType& type) {
   static const std::map<std::string_view, Kind> plain{
-      {"n", Kind::null},       {"b", Kind::boolean},    {"c", Kind::int8},        {"C", Kind::uint8},
-      {"s", Kind::int16},      {"S", Kind::uint16},     {"i", Kind::int32},       {"I", Kind::uint32},
-      {"l", Kind::int64},      {"L", Kind::uint64},     {"e", Kind::float16},     {"f", Kind::float32},
-      {"g", Kind::float64},    {"u", Kind::text},       {"U", Kind::large_text},  {"vu", Kind::text_view},
+      {"n", Kind::null},        {"b", Kind::boolean},      {"c", Kind::int8},       {"C", Kind::uint8},
+      {"s", Kind::int16},       {"S", Kind::uint16},       {"i", Kind::int32},      {"I", Kind::uint32},
+      {"l", Kind::int64},       {"L", Kind::uint64},       {"e", Kind::float16},    {"f", Kind::float32},
+      {"g", Kind::float64},     {"u", Kind::text},         {"U", Kind::large_text}, {"vu", Kind::text_view},
       {"tdD", Kind::date_days}, {"tdm", Kind::date_millis}};
   if (const auto found = plain.find(format); found != plain.end()) {
     type.kind = found->second;
@@ -150,7 +150,8 @@ CellType type_of(const ArrowSchema& schema, const std::string& column, const std
   }
   if (known) return type;
   const std::string_view what = contents_of(
-      schema.dictionary != nullptr && schema.dictionary->format != nullptr ? schema.dictionary->format : format);
+      schema.dictionary != nullptr && schema.dictionary->format != nullptr ? schema.dictionary->format
+                                                                           : format);
   throw DataError(source, fmt::format("column {} holds {}, which are neither numbers nor text; make a column "
                                       "of what you need, or leave it out of the formula",
                                       csv::quoted(column), what));
@@ -187,9 +188,10 @@ void CellReader::append_numbers(const Slice& cells) {
     if constexpr (std::integral<T> && sizeof(T) == 8) {
       constexpr auto most = std::int64_t{1} << 53;
       if (!column_.is_text() && (std::cmp_greater(value, most) || std::cmp_less(value, -most)))
-        column_.refuse(fmt::format("{} has no exact value in double precision, beyond 2^53; make it a float, "
-                                   "or text if it is a label",
-                                   value));
+        column_.refuse(
+            fmt::format("{} has no exact value in double precision, beyond 2^53; make it a float, "
+                        "or text if it is a label",
+                        value));
     }
     column_.add(value);
   });
@@ -267,8 +269,8 @@ void CellReader::append_times(const Slice& cells) {
         return true;
       });
     default:
-      return append_ticks(
-          cells, [&](std::int64_t tick) { return append_timestamp(microseconds(tick), spelling_); });
+      return append_ticks(cells,
+                          [&](std::int64_t tick) { return append_timestamp(microseconds(tick), spelling_); });
   }
 }
 

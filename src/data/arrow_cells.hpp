@@ -40,18 +40,19 @@ enum class Kind : std::uint8_t {
 
 struct CellType {
   Kind kind = Kind::null;
-  std::int64_t unit = 1;      // of times: microseconds per tick; 0: a tick is a nanosecond
-  bool narrow = false;        // of times: 32-bit numbers
-  int scale = 0;              // of decimals
-  bool dictionary = false;    // kind is the dictionary's
-  Kind index = Kind::int32;   // of dictionaries
-  bool ordered = false;       // of dictionaries: the order of its words means something
+  std::int64_t unit = 1;     // of times: microseconds per tick; 0: a tick is a nanosecond
+  bool narrow = false;       // of times: 32-bit numbers
+  int scale = 0;             // of decimals
+  bool dictionary = false;   // kind is the dictionary's
+  Kind index = Kind::int32;  // of dictionaries
+  bool ordered = false;      // of dictionaries: the order of its words means something
 
   [[nodiscard]] bool is_text() const noexcept;
 };
 
 // Throws DataError that names the column if it is neither numbers nor text.
-[[nodiscard]] CellType type_of(const ArrowSchema& schema, const std::string& column, const std::string& source);
+[[nodiscard]] CellType type_of(const ArrowSchema& schema, const std::string& column,
+                               const std::string& source);
 
 // `count` cells of an array from `first` on; the array's own offset is added.
 struct Slice {

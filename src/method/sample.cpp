@@ -67,7 +67,8 @@ void use_weights(Plan& plan, std::vector<double> weights, std::size_t rows) {
   if (weights.empty()) return;
   const MethodSpec& method = *plan.method;
   if (!method.parts || method.role == Role::uniform || method.parts->rule->needs_bounds)
-    throw UsageError(fmt::format("`method {}` does not draw rows with weights; use `method mlo`", method.name));
+    throw UsageError(
+        fmt::format("`method {}` does not draw rows with weights; use `method mlo`", method.name));
   if (weights.size() != rows)
     throw UsageError(
         fmt::format("weights of rows: there must be one per row, {} (got {})", rows, weights.size()));

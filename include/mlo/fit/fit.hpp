@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/chain/control.hpp"
 #include "mlo/chain/draws.hpp"
 #include "mlo/data/design.hpp"
 #include "mlo/data/reader.hpp"
@@ -17,6 +18,8 @@
 #include "mlo/report/run_summary.hpp"
 
 namespace mlo {
+
+struct Samples;  // method/sample.hpp
 
 // How a front end watches a fit. Every member may be empty.
 struct FitWatcher : SampleWatcher {
@@ -49,6 +52,10 @@ struct FitResult {
 
 // The same for any reader, which must not have read yet. options.data is only a name.
 [[nodiscard]] FitResult fit(const FitOptions& options, Reader& reader, const FitWatcher& watcher = {});
+
+// What fit() says of its draws, for the samples of any other model. Throws Interrupted if there are none.
+[[nodiscard]] RunSummary summary_of(const Samples& samples, const std::vector<std::string>& names,
+                                    const ChainOptions& chain, std::uint64_t rows);
 
 [[nodiscard]] const char* version();
 

@@ -71,7 +71,7 @@ struct Keeping {
                              const SampleWatcher& watcher = {});
 // Rows are drawn in proportion to row_weights, one per row, if there are any.
 [[nodiscard]] Samples sample(const AnyModel& model, const MethodOptions& options,
-                             std::vector<double> row_weights, const SampleWatcher& watcher = {});
+                             std::vector<double> row_weights, const SampleWatcher& watcher);
 // A chain of `full`, or of a method that reads some of the rows, stepped by hand: its steps are those of the
 // chain of that number in a run. The model must outlive it. Throws as sample() does, and UsageError for other
 // methods.
