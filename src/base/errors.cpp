@@ -3,7 +3,8 @@
 
 namespace mlo {
 
-DataError::DataError(const std::string& place, const std::string& rule) : DataError(place + ": " + rule) {}
+DataError::DataError(const std::string& place, const std::string& rule)
+    : Error(ExitCode::data, place + ": " + rule), place_(place) {}
 
 namespace {
 

@@ -5,15 +5,14 @@
 
 #include <bit>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <type_traits>
 
 #include "data/csv_number.hpp"
 #include "data/csv_text.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/data/date_text.hpp"
 
 namespace mlo::duckdb {
 namespace {
@@ -73,43 +72,6 @@ void spell_decimal(T value, int scale, std::string& out) {
   if (places == 0) return;
   if (out.size() - sign <= places) out.insert(sign, places + 1 - (out.size() - sign), '0');
   out.insert(out.size() - places, 1, '.');
-}
-
-constexpr std::int64_t day_microseconds = 86'400'000'000;
-
-// ISO 8601; false if the year does not have four digits. DuckDB's infinite dates are such.
-bool spell_date(std::int64_t days, std::string& out) {
-  constexpr std::int64_t first = -719'162, last = 2'932'896;  // 0001-01-01, 9999-12-31
-  if (days < first || days > last) return false;
-  const std::chrono::year_month_day date(
-      std::chrono::sys_days(std::chrono::days(static_cast<std::int32_t>(days))));
-  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}", static_cast<int>(date.year()),
-                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-  return true;
-}
-
-void spell_time(std::int64_t microseconds, std::string& out) {
-  const std::int64_t seconds = microseconds / 1'000'000, rest = microseconds % 1'000'000;
-  fmt::format_to(std::back_inserter(out), "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60,
-                 seconds % 60);
-  if (rest == 0) return;
-  fmt::format_to(std::back_inserter(out), ".{:06}", rest);
-  out.erase(out.find_last_not_of('0') + 1);
-}
-
-bool spell_timestamp(std::int64_t microseconds, std::string& out) {
-  std::int64_t days = microseconds / day_microseconds;
-  if (microseconds % day_microseconds < 0) --days;
-  if (!spell_date(days, out)) return false;
-  out += ' ';
-  spell_time(microseconds - days * day_microseconds, out);
-  return true;
-}
-
-// Seconds or milliseconds as microseconds; a value that is out of range anyway becomes one that is refused.
-std::int64_t scaled(std::int64_t value, std::int64_t factor) {
-  std::int64_t result = 0;
-  return __builtin_mul_overflow(value, factor, &result) ? std::numeric_limits<std::int64_t>::max() : result;
 }
 
 void spell_uuid(uint128 stored, std::string& out) {
@@ -209,11 +171,9 @@ CellReader::CellReader(const Library& library, LogicalType type, TypedColumn col
 void CellReader::append(Vector vector, std::size_t rows) {
   const void* const data = library_.vector_get_data(vector);
   const std::uint64_t* const valid = library_.vector_get_validity(vector);
-  const auto timestamps = [&](std::int64_t factor, std::int64_t divisor) {
+  const auto timestamps = [&](std::int64_t factor) {
     append_spelt<std::int64_t>(data, valid, rows, [&](std::int64_t value) {
-      std::int64_t microseconds = scaled(value, factor) / divisor;
-      if (microseconds * divisor > value && divisor > 1) --microseconds;  // to the past, before 1970 too
-      if (!spell_timestamp(microseconds, spelling_)) refuse_date();
+      if (!append_timestamp(microseconds_of(value, factor), spelling_)) refuse_date();
     });
   };
   switch (type_) {
@@ -262,20 +222,22 @@ void CellReader::append(Vector vector, std::size_t rows) {
       return;
     case Type::date:
       return append_spelt<std::int32_t>(data, valid, rows, [&](std::int32_t days) {
-        if (!spell_date(days, spelling_)) refuse_date();
+        if (!append_date(days, spelling_)) refuse_date();
       });
     case Type::time:
       return append_spelt<std::int64_t>(data, valid, rows,
-                                        [&](std::int64_t value) { spell_time(value, spelling_); });
+                                        [&](std::int64_t value) { append_time(value, spelling_); });
     case Type::timestamp:
     case Type::timestamp_tz:
-      return timestamps(1, 1);
+      return timestamps(1);
     case Type::timestamp_s:
-      return timestamps(1'000'000, 1);
+      return timestamps(1'000'000);
     case Type::timestamp_ms:
-      return timestamps(1'000, 1);
+      return timestamps(1'000);
     case Type::timestamp_ns:
-      return timestamps(1, 1'000);
+      return append_spelt<std::int64_t>(data, valid, rows, [&](std::int64_t value) {
+        if (!append_timestamp(microseconds_of_nanoseconds(value), spelling_)) refuse_date();
+      });
     case Type::uuid:
       return append_spelt<uint128>(data, valid, rows, [&](uint128 value) { spell_uuid(value, spelling_); });
     default:

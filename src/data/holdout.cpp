@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/data/holdout.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "mlo/base/random.hpp"
@@ -23,6 +24,20 @@ std::vector<Cell> take_cells(std::vector<Cell>& cells, const std::vector<char>& 
   }
   cells.resize(kept);
   return out;
+}
+
+// Which cell first made the column text, among the rows that are not marked. Not known if its row is marked.
+void keep_words(Text& text, const std::vector<char>& marked) {
+  if (!text.words) return;
+  const std::size_t first = text.words->first;
+  if (first >= marked.size()) return;
+  if (marked[first] != 0) {
+    text.words = {};
+    return;
+  }
+  const auto end = marked.begin() + static_cast<std::ptrdiff_t>(first);
+  text.words->first -=
+      static_cast<std::size_t>(std::count_if(marked.begin(), end, [](char c) { return c != 0; }));
 }
 
 // The source of every row whose mark is `wanted`.
@@ -59,8 +74,14 @@ Table hold_out(Table& table, std::uint64_t seed, double share) {
   for (Column& column : table.columns) {
     if (column.is_text()) {
       Text& text = column.text();
-      out.columns.emplace_back(column.name, Text{text.levels, take_cells(text.codes, marked, count)});
+      Text held = text;
+      held.codes = take_cells(text.codes, marked, count);
+      held.words = {};  // they name a row of all rows
+      keep_words(text, marked);
+      out.columns.emplace_back(column.name, std::move(held));
     } else {
+      if (const auto* const borrowed = std::get_if<BorrowedNumbers>(&column.cells))
+        column.cells = Numbers(borrowed->cells.begin(), borrowed->cells.end());
       out.columns.emplace_back(column.name, take_cells(column.numbers(), marked, count));
     }
   }

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <charconv>
 #include <limits>
+#include <span>
 
 #include "data/csv_text.hpp"
 #include "mlo/base/errors.hpp"
@@ -25,8 +26,12 @@ std::optional<double> number_in(std::string_view text) {
 }
 
 template <class T>
-void hash_values(Fingerprint& hash, const std::vector<T>& values) {
+void hash_values(Fingerprint& hash, std::span<const T> values) {
   hash.add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
+}
+template <class T>
+void hash_values(Fingerprint& hash, const std::vector<T>& values) {
+  hash_values(hash, std::span<const T>(values));
 }
 
 // Adds the length too, so that "ab", "c" and "a", "bc" differ.
@@ -121,13 +126,14 @@ std::uint64_t fingerprint_of(const std::vector<Column>& columns) {
   Fingerprint hash;
   for (const Column& column : columns) {
     hash_words(hash, column.name);
-    hash_values(hash, std::vector<std::uint64_t>{column.cells.index(), column.size()});
+    // Numbers are the same data whoever owns them.
+    hash_values(hash, std::vector<std::uint64_t>{column.is_text() ? 1U : 0U, column.size()});
     if (column.is_text()) {
       hash_values(hash, std::vector<std::uint64_t>{column.text().levels.size()});
       for (const std::string& level : column.text().levels) hash_words(hash, level);
       hash_values(hash, column.text().codes);
     } else {
-      hash_values(hash, column.numbers());
+      hash_values(hash, column.values());
     }
   }
   return hash.value();

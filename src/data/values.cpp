@@ -96,7 +96,7 @@ void Word::codes(std::size_t, std::span<std::uint32_t> out) const {
   std::fill(out.begin(), out.end(), std::uint32_t{0});
 }
 
-// Levels in the order of their bytes, as R sorts in the C locale.
+// Levels in the order of their bytes, as R sorts in the C locale, unless the user has ordered them.
 TextColumn::TextColumn(const Text& text) : codes_(text.codes) {
   type = Type::factor;
   std::vector<char> used(text.levels.size(), 0);
@@ -105,8 +105,9 @@ TextColumn::TextColumn(const Text& text) : codes_(text.codes) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t c = 0; c < text.levels.size(); ++c)
     if (used[c] != 0) order.push_back(c);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return text.levels[a] < text.levels[b]; });
+  if (!text.in_order)
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return text.levels[a] < text.levels[b]; });
   rank_.assign(text.levels.size(), missing_level);
   levels.reserve(order.size());
   for (std::uint32_t r = 0; r < order.size(); ++r) {

@@ -207,14 +207,18 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
   return out;
 }
 
-Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher) {
-  const std::unique_ptr<Reader> reader = open_data(options.fit);
+Comparison bench_methods(const BenchOptions& options, Reader& reader, const BenchWatcher& watcher) {
   const std::vector<std::string> wanted =
-      wanted_columns(options.fit, parse_formula(options.fit.formula, reader->header()), reader->header());
-  const Table table = reader->read(wanted, [&](double) {
+      wanted_columns(options.fit, parse_formula(options.fit.formula, reader.header()), reader.header());
+  const Table table = reader.read(wanted, [&](double) {
     if (set(watcher.interrupt)) throw Interrupted("interrupted while reading: nothing to keep");
   });
   return bench_methods(options, table, watcher);
+}
+
+Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher) {
+  const std::unique_ptr<Reader> reader = open_data(options.fit);
+  return bench_methods(options, *reader, watcher);
 }
 
 }  // namespace mlo

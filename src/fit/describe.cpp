@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
@@ -33,7 +34,7 @@ void sort_by_count(std::vector<Counted>& levels) {
                    [](const Counted& a, const Counted& b) { return a.second > b.second; });
 }
 
-void describe_numbers(const Numbers& cells, ColumnDescription& out) {
+void describe_numbers(std::span<const double> cells, ColumnDescription& out) {
   Numbers values;
   values.reserve(cells.size());
   std::copy_if(cells.begin(), cells.end(), std::back_inserter(values),
@@ -158,7 +159,7 @@ ColumnDescription describe(const Column& column) {
   if (out.text) {
     describe_text(column.text(), out);
   } else {
-    describe_numbers(column.numbers(), out);
+    describe_numbers(column.values(), out);
   }
   return out;
 }
@@ -170,6 +171,10 @@ Description describe(const FitOptions& options,
   return describe(options, *reader, name, [&](double share) {
     if (phase) phase("reading " + name, share);
   });
+}
+
+Description describe(const FitOptions& options, Reader& reader, const Reader::Progress& progress) {
+  return describe(options, reader, data_words(options), progress);
 }
 
 Description describe(const FitOptions& options, Table table) {

@@ -380,12 +380,46 @@ FitResult fit(const FitOptions& given, const FitWatcher& watcher) {
   return fit(std::move(options), *reader, std::move(directory), watcher, timer);
 }
 
-FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
+FitResult fit(const FitOptions& given, Reader& reader, const FitWatcher& watcher) {
   const Timer timer;
   FitOptions options = given;
   std::optional<RunDirectory> directory = prepare(options, watcher);
-  TableReader reader(std::move(table));
   return fit(std::move(options), reader, std::move(directory), watcher, timer);
+}
+
+FitResult fit(const FitOptions& given, Table table, const FitWatcher& watcher) {
+  TableReader reader(std::move(table));
+  return fit(given, reader, watcher);
+}
+
+RunSummary summary_of(const Samples& samples, const std::vector<std::string>& names,
+                      const ChainOptions& chain, std::uint64_t rows) {
+  RunSummary s;
+  s.chains = samples.chains.size();
+  s.draws = chain.draws;
+  for (const ChainRecord& record : samples.chains) {
+    s.draws = std::min<std::uint64_t>(s.draws, record.size());
+    s.interrupted = s.interrupted || record.iteration < chain.steps();
+  }
+  if (s.draws == 0) throw Interrupted();
+  s.title = fmt::format("your model, {} rows, {} parameter{}", grouped(rows), names.size(),
+                        names.size() == 1 ? "" : "s");
+  s.notes = samples.notes;
+  if (chain.thin > 1) s.notes.push_back(fmt::format("{} steps per draw (`thin`)", chain.thin));
+  if (const std::string note = repeats_note(samples.chains); !note.empty()) s.notes.push_back(note);
+  s.notes.push_back(fmt::format("seed {}", chain.seed));
+  s.parameters = summarise(names, samples.chains);
+  s.method = account_of(samples);
+  s.audit = samples.audit;
+  s.noise = noise_report(s.method.noise_sd, s.parameters, samples.laplace_sd, samples.noise);
+  s.data = {rows, rows, 0};
+  s.passes = samples.passes;
+  s.warnings = said_once(samples.warnings);
+  add_warnings(s);
+  s.seconds.mode = samples.mode_seconds;
+  s.seconds.sample = samples.sample_seconds;
+  s.seconds.total = samples.mode_seconds + samples.sample_seconds;
+  return s;
 }
 
 const char* version() { return MLO_VERSION; }

@@ -35,8 +35,9 @@ const FamilySpec& family_of(const KeptRun& run) {
   const FamilySpec* const family = find_family(run.options.family);
   if (family == nullptr || family->make == nullptr)
     throw UsageError(
-        fmt::format("the run in {} is of `family {}`, which has no columns: there is nothing to predict",
-                    run.directory, run.options.family));
+        fmt::format("{} is of `family {}`, which has no columns: there is nothing to predict",
+                    run.directory.empty() ? "this fit" : fmt::format("the run in {}", run.directory),
+                    run.options.family));
   return *family;
 }
 
@@ -148,9 +149,7 @@ std::unique_ptr<Reader> open_new_data(const PredictOptions& options, const KeptR
   const Formula formula = parse_formula(run.options.formula, run.column_names());
   const std::vector<std::string> wanted = columns_of_rows(formula, false);
   if (options.data != "-") check_header(options.data, open_data(data)->header(), wanted);
-  for (const UsedColumn& column : run.columns)
-    if (column.text && std::find(wanted.begin(), wanted.end(), column.name) != wanted.end())
-      data.types.emplace_back(column.name, "text");
+  for (const std::string& column : text_columns_of(run)) data.types.emplace_back(column, "text");
   return open_data(data);
 }
 
@@ -176,12 +175,33 @@ void check(const PredictOptions& options) {
     throw UsageError(fmt::format("`seed` has no meaning with `type {}`: nothing is simulated", options.type));
 }
 
+std::vector<std::string> text_columns_of(const KeptRun& run) {
+  const std::vector<std::string> wanted =
+      columns_of_rows(parse_formula(run.options.formula, run.column_names()), false);
+  std::vector<std::string> out;
+  for (const UsedColumn& column : run.columns)
+    if (column.text && std::find(wanted.begin(), wanted.end(), column.name) != wanted.end())
+      out.push_back(column.name);
+  return out;
+}
+
 PredictAccount predict(const PredictOptions& options, const std::function<void(const PredictedRows&)>& take,
                        const PredictWatcher& watcher) {
   check(options);
-  const KeptRun run = read_run(options.run);
+  return predict(options, read_run(options.run), take, watcher);
+}
+
+PredictAccount predict(const PredictOptions& options, const KeptRun& run,
+                       const std::function<void(const PredictedRows&)>& take, const PredictWatcher& watcher) {
+  check(options);
   const std::unique_ptr<Reader> reader = open_new_data(options, run);
   return predict(options, run, *reader, options.data, take, watcher);
+}
+
+PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader& reader,
+                       const std::function<void(const PredictedRows&)>& take, const PredictWatcher& watcher) {
+  check(options);
+  return predict(options, run, reader, options.data, take, watcher);
 }
 
 PredictAccount predict(const PredictOptions& options, Table table,

@@ -47,4 +47,31 @@ KeptRun read_run(const std::string& run_directory) {
   return run;
 }
 
+KeptRun run_of(const FitResult& fit) {
+  return {.directory = {},
+          .options = fit.options,
+          .names = fit.names,
+          .columns = fit.columns,
+          .recipe = fit.recipe,
+          .chains = fit.chains};
+}
+
+FitResult read_fit(const std::string& run_directory) {
+  const RunDirectory directory = RunDirectory::open(run_directory);
+  KeptRun run = read_run(run_directory);
+  FitResult fit;
+  fit.names = std::move(run.names);
+  fit.columns = std::move(run.columns);
+  fit.recipe = std::move(run.recipe);
+  fit.chains = std::move(run.chains);
+  fit.summary = read_summary(run_directory);
+  fit.options = std::move(run.options);
+  fit.fingerprint = directory.fingerprint();
+  return fit;
+}
+
+void save_fit(const FitResult& fit, const std::string& run_directory) {
+  RunDirectory::create(run_directory).finish(fit.options, fit.fingerprint, fit);
+}
+
 }  // namespace mlo

@@ -50,6 +50,12 @@ AnyRows make_rows(Sampler& s, const SubsamplePlan& plan) {
             ? remainder_probabilities(*curved, s.pool(), centre, s.laplace().cholesky, plan.uniform_share)
             : remainder_probabilities(s.model(), s.pool(), centre, s.laplace().cholesky, plan.uniform_share));
   }
+  if (parts.weights == RowWeights::own) {
+    s.note("rows drawn with weights of your own");
+    std::vector<double> probabilities = plan.own_weights;
+    to_probabilities(probabilities, 0);
+    return with_replacement(probabilities);
+  }
   const bool score = parts.weights == RowWeights::score;
   if (score && !s.model().has_gradients()) s.refuse("gradients of its terms for score weights");
   const Eigen::VectorXd theta = weights_point(s, plan);

@@ -89,13 +89,65 @@ Samples sample(const AnyModel& model, const Plan& plan, const SampleWatcher& wat
   return sampler.finish();
 }
 
-Samples sample(const AnyModel& model, const MethodOptions& options, const SampleWatcher& watcher) {
-  const Plan plan =
+namespace {
+
+// Replaces the weights of the plan by the caller's, if there are any.
+void use_weights(Plan& plan, std::vector<double> weights, std::size_t rows) {
+  if (weights.empty()) return;
+  const MethodSpec& method = *plan.method;
+  if (!method.parts || method.role == Role::uniform || method.parts->rule->needs_bounds)
+    throw UsageError(
+        fmt::format("`method {}` does not draw rows with weights; use `method mlo`", method.name));
+  if (weights.size() != rows)
+    throw UsageError(
+        fmt::format("weights of rows: there must be one per row, {} (got {})", rows, weights.size()));
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (!(weights[i] > 0 && std::isfinite(weights[i])))
+      throw UsageError(fmt::format(
+          "weights of rows: each must be positive and finite, or the estimate is biased (row {} has {})", i,
+          weights[i]));
+  plan.subsample.parts.weights = RowWeights::own;
+  plan.subsample.parts.replacement = true;
+  plan.subsample.own_weights = std::move(weights);
+}
+
+Plan checked_plan(const AnyModel& model, const MethodOptions& options, std::vector<double> row_weights) {
+  Plan plan =
       resolve(options, {.rows = model.rows(), .dim = model.dim(), .all_positive = model.all_positive()});
+  use_weights(plan, std::move(row_weights), model.rows());
   ThreadPool pool(plan.threads);
   const Eigen::VectorXd start = model.start();
   check_terms(model, pool, params(start), "the starting point");
+  return plan;
+}
+
+}  // namespace
+
+Samples sample(const AnyModel& model, const MethodOptions& options, const SampleWatcher& watcher) {
+  return sample(model, options, {}, watcher);
+}
+
+Samples sample(const AnyModel& model, const MethodOptions& options, std::vector<double> row_weights,
+               const SampleWatcher& watcher) {
+  const Plan plan = checked_plan(model, options, std::move(row_weights));
   return sample(model, plan, watcher);
+}
+
+std::unique_ptr<SteppedChain> stepped_chain(const AnyModel& model, const MethodOptions& options,
+                                            std::vector<double> row_weights, std::size_t chain) {
+  const MethodSpec* const method = find_method(options.method);
+  if (method != nullptr && !method->parts && method->role != Role::full)
+    throw UsageError(fmt::format(
+        "`method {}` cannot be stepped by hand; full, and the methods that read some of the rows, can",
+        options.method));
+  Plan plan = checked_plan(model, options, std::move(row_weights));
+  plan.choose_steps = false;  // a step is a step
+  std::unique_ptr<SteppedChain> out;
+  Keeping keeping;
+  keeping.stepped = &out;
+  keeping.stepped_chain = chain;
+  static_cast<void>(sample(model, plan, {}, std::move(keeping)));
+  return out;
 }
 
 }  // namespace mlo

@@ -20,6 +20,33 @@
 
 namespace mlo {
 
+// A kernel with its state and, for its passes over the rows, its threads.
+template <Kernel K>
+class SteppedOf final : public SteppedChain {
+ public:
+  template <class MakeKernel>
+  SteppedOf(const MakeKernel& make_kernel, std::size_t threads, const StepId& first, Eigen::VectorXd start)
+      : pool_(threads), kernel_(make_kernel(pool_)), id_(first) {
+    state_.theta = std::move(start);
+  }
+  StepInfo step() override {
+    const StepInfo info = kernel_.step(state_, id_);
+    ++id_.iteration;
+    return info;
+  }
+  void freeze() override { kernel_.freeze(); }
+  [[nodiscard]] Promise promise() const override { return kernel_.promise(); }
+  [[nodiscard]] const ChainState& state() const override { return state_; }
+  void set(Eigen::VectorXd theta) override { state_ = {.theta = std::move(theta)}; }
+  [[nodiscard]] std::uint64_t steps() const override { return id_.iteration; }
+
+ private:
+  ThreadPool pool_;
+  K kernel_;
+  StepId id_;
+  ChainState state_;
+};
+
 class Sampler {
  public:
   // Finds the mode, or the modes.
@@ -65,6 +92,14 @@ class Sampler {
   template <class MakeKernel>
   void run(const MakeKernel& make_kernel) {
     before_sampling();
+    if (keeping_.stepped != nullptr) {
+      using K = decltype(make_kernel(pool_));
+      const std::size_t chain = keeping_.stepped_chain;
+      *keeping_.stepped = std::make_unique<SteppedOf<K>>(
+          make_kernel, plan_.threads, StepId{.seed = plan_.chain.seed, .chain = chain, .iteration = 0},
+          start(chain));
+      return;
+    }
     RunControl control(plan_.chain.chains, watcher_.interrupt);
     for (std::size_t c = 0; c < keeping_.records.size(); ++c)
       control.chains[c].steps = keeping_.records[c].iteration;

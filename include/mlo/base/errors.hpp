@@ -35,8 +35,12 @@ class UsageError : public Error {
 class DataError : public Error {
  public:
   explicit DataError(const std::string& message) : Error(ExitCode::data, message) {}
-  // place: a file, or a row of one as Source::place() writes it.
+  // place: a file, or a row of one as Source::place() writes it. The message is "place: rule".
   DataError(const std::string& place, const std::string& rule);
+  [[nodiscard]] const std::string& place() const noexcept { return place_; }  // "" if the message has none
+
+ private:
+  std::string place_;
 };
 
 // The data were read, but the model cannot be fitted to them: rank deficiency, separation, no mode.

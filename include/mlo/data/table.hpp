@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,6 +19,12 @@
 namespace mlo {
 
 using Numbers = std::vector<double>;  // NaN where the cell is missing; all others are finite
+
+// The same, in memory that belongs to someone else, such as an array of NumPy.
+struct BorrowedNumbers {
+  std::span<const double> cells;
+  std::shared_ptr<const void> keeper;  // keeps the memory alive and unchanged
+};
 
 // A dictionary and one code per row: a few bytes per row however long the words are. A reader lists the
 // levels in the order in which they first appear.
@@ -34,22 +42,30 @@ struct Text {
     std::size_t cells = 0;  // cells that are not missing
   };
   std::optional<Words> words{};
+
+  // Whether the order of the levels is the user's, as in a factor of R or a categorical of pandas. Otherwise
+  // a factor's levels are sorted.
+  bool in_order = false;
 };
 
 struct Column {
   std::string name;
-  std::variant<Numbers, Text> cells;
+  std::variant<Numbers, Text, BorrowedNumbers> cells;
 
   // Column("x", {1, 2, 3}). Not an aggregate, because a variant cannot be filled from a list of numbers.
   Column(std::string column, Numbers numbers) : name(std::move(column)), cells(std::move(numbers)) {}
   // A template, so that Column("x", {}) always means no numbers, never no text.
   template <std::same_as<Text> T>
   Column(std::string column, T text) : name(std::move(column)), cells(std::move(text)) {}
+  template <std::same_as<BorrowedNumbers> T>
+  Column(std::string column, T borrowed) : name(std::move(column)), cells(std::move(borrowed)) {}
 
   [[nodiscard]] bool is_text() const noexcept { return std::holds_alternative<Text>(cells); }
   [[nodiscard]] std::size_t size() const noexcept;  // rows
 
-  // Throws std::bad_variant_access if the column has the other type.
+  // The numbers of a column that is not text, whoever owns them.
+  [[nodiscard]] std::span<const double> values() const;
+  // Throws std::bad_variant_access if the column has another type; of borrowed numbers too.
   [[nodiscard]] Numbers& numbers() { return std::get<Numbers>(cells); }
   [[nodiscard]] const Numbers& numbers() const { return std::get<Numbers>(cells); }
   [[nodiscard]] Text& text() { return std::get<Text>(cells); }

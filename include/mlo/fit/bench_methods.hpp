@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mlo/data/reader.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/method/options.hpp"
 #include "mlo/report/comparison.hpp"
@@ -41,6 +42,9 @@ struct BenchWatcher {
 // how many there are in the given time depends on the machine.
 [[nodiscard]] Comparison bench_methods(const BenchOptions& options, const BenchWatcher& watcher = {});
 [[nodiscard]] Comparison bench_methods(const BenchOptions& options, const Table& table,
+                                       const BenchWatcher& watcher = {});
+// The same for any reader, which must not have read yet.
+[[nodiscard]] Comparison bench_methods(const BenchOptions& options, Reader& reader,
                                        const BenchWatcher& watcher = {});
 
 }  // namespace mlo

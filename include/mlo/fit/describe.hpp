@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlo/data/reader.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/method/options.hpp"
 
@@ -56,6 +57,9 @@ struct Description {
 [[nodiscard]] Description describe(
     const FitOptions& options, const std::function<void(const std::string& what, double share)>& phase = {});
 [[nodiscard]] Description describe(const FitOptions& options, Table table);
+// The same for any reader, which must not have read yet. options.data is only a name.
+[[nodiscard]] Description describe(const FitOptions& options, Reader& reader,
+                                   const Reader::Progress& progress = {});
 
 [[nodiscard]] std::string as_table(const Description& description);
 [[nodiscard]] std::string as_json(const Description& description);

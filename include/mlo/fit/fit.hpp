@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/chain/control.hpp"
 #include "mlo/chain/draws.hpp"
 #include "mlo/data/design.hpp"
+#include "mlo/data/reader.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/method/options.hpp"
 #include "mlo/method/watcher.hpp"
@@ -18,6 +20,8 @@
 #include "mlo/report/run_summary.hpp"
 
 namespace mlo {
+
+struct Samples;  // method/sample.hpp
 
 // How a front end watches a fit. Every member may be empty.
 struct FitWatcher : SampleWatcher {
@@ -50,6 +54,13 @@ struct FitResult {
 // The same for columns in memory; options.data is only a name. A run of a table is resumed with the same
 // table.
 [[nodiscard]] FitResult fit(const FitOptions& options, Table table, const FitWatcher& watcher = {});
+
+// The same for any reader, which must not have read yet. options.data is only a name.
+[[nodiscard]] FitResult fit(const FitOptions& options, Reader& reader, const FitWatcher& watcher = {});
+
+// What fit() says of its draws, for the samples of any other model. Throws Interrupted if there are none.
+[[nodiscard]] RunSummary summary_of(const Samples& samples, const std::vector<std::string>& names,
+                                    const ChainOptions& chain, std::uint64_t rows);
 
 [[nodiscard]] const char* version();
 

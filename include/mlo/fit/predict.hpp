@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "mlo/data/reader.hpp"
 #include "mlo/data/table.hpp"
 #include "mlo/diagnose/predictions.hpp"
+#include "mlo/fit/runs.hpp"
 
 namespace mlo {
 
@@ -60,6 +62,19 @@ PredictAccount predict(const PredictOptions& options, const std::function<void(c
 PredictAccount predict(const PredictOptions& options, Table table,
                        const std::function<void(const PredictedRows&)>& take,
                        const PredictWatcher& watcher = {});
+
+// The same from a run in memory; options.run is not used.
+PredictAccount predict(const PredictOptions& options, const KeptRun& run,
+                       const std::function<void(const PredictedRows&)>& take,
+                       const PredictWatcher& watcher = {});
+// And for any reader, which must not have read yet; options.data is only its name. What was text in the fit
+// must be text here, even if all its words look like numbers: see text_columns_of().
+PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader& reader,
+                       const std::function<void(const PredictedRows&)>& take,
+                       const PredictWatcher& watcher = {});
+
+// The columns of the formula's right-hand side that were text in the fit.
+[[nodiscard]] std::vector<std::string> text_columns_of(const KeptRun& run);
 
 // "q5" and "q95" for an interval of 0.9: the quantiles' names, as in the summary.
 [[nodiscard]] std::pair<std::string, std::string> quantile_names(double interval);

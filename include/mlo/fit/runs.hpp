@@ -17,7 +17,7 @@ namespace mlo {
 
 // What a run directory holds, its draws too.
 struct KeptRun {
-  std::string directory;
+  std::string directory;  // "": it is in memory
   FitOptions options;
   std::vector<std::string> names;  // of the parameters
   std::vector<UsedColumn> columns;
@@ -31,5 +31,14 @@ struct KeptRun {
 };
 // Throws DataError as read_summary() does, and for draws that are damaged or missing.
 [[nodiscard]] KeptRun read_run(const std::string& run_directory);
+
+// A fit in memory as a run.
+[[nodiscard]] KeptRun run_of(const FitResult& fit);
+
+// All of a run directory, as fit() returned it; the chains are without their accounts. Throws as read_run().
+[[nodiscard]] FitResult read_fit(const std::string& run_directory);
+
+// Writes the run directory that `out` would have made. Throws DataError: the directory is not empty, ...
+void save_fit(const FitResult& fit, const std::string& run_directory);
 
 }  // namespace mlo

@@ -17,7 +17,13 @@ namespace mlo {
 enum class Role : std::uint8_t { other, automatic, exact, full, difference, uniform };
 
 enum class EstimatorKind : std::uint8_t { plain, control_variates };
-enum class RowWeights : std::uint8_t { uniform, mlo, score, remainder };
+enum class RowWeights : std::uint8_t {
+  uniform,
+  mlo,
+  score,
+  remainder,
+  own,  // the caller's, in numbers: of a model that is not a formula's
+};
 
 struct RuleSpec;  // of a decision rule: src/method/rules.hpp
 class Sampler;    // of one run: src/method/sampler.hpp

@@ -48,6 +48,7 @@ struct SubsamplePlan {
   double uniform_share = 0;
   enum class At : std::uint8_t { mle, map, point } weights_at = At::mle;
   std::vector<double> weights_point;  // of At::point, in the user's parameters
+  std::vector<double> own_weights;    // of RowWeights::own, one per row
   ProposalPlan proposal;
 };
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,31 @@ struct Samples {
   std::vector<std::string> warnings;  // what went wrong on the way
 };
 
+// A chain that its owner steps by hand.
+class SteppedChain {
+ public:
+  SteppedChain() = default;
+  virtual ~SteppedChain() = default;
+  SteppedChain(const SteppedChain&) = delete;
+  SteppedChain& operator=(const SteppedChain&) = delete;
+
+  virtual StepInfo step() = 0;
+  virtual void freeze() = 0;  // ends adaptation
+  [[nodiscard]] virtual Promise promise() const = 0;
+  [[nodiscard]] virtual const ChainState& state() const = 0;
+  // Moves the chain; theta in working coordinates.
+  virtual void set(Eigen::VectorXd theta) = 0;
+  [[nodiscard]] virtual std::uint64_t steps() const = 0;  // made so far
+};
+
 // How a run is saved, if it is.
 struct Keeping {
   CheckpointOptions checkpoint;
   std::vector<ChainRecord> records;       // of chains to be continued; empty: new chains
   std::function<void()> before_sampling;  // called when only the sampling itself can still fail
+  // Not null: no chain is run; this one is made, as the chain number `stepped_chain` of the run would be.
+  std::unique_ptr<SteppedChain>* stepped = nullptr;
+  std::size_t stepped_chain = 0;
 };
 
 // Throws UsageError if the model lacks what the method needs, ModelError if there is no mode, Interrupted.
@@ -49,6 +70,14 @@ struct Keeping {
 // names its row.
 [[nodiscard]] Samples sample(const AnyModel& model, const MethodOptions& options,
                              const SampleWatcher& watcher = {});
+// Rows are drawn in proportion to row_weights, one per row, if there are any.
+[[nodiscard]] Samples sample(const AnyModel& model, const MethodOptions& options,
+                             std::vector<double> row_weights, const SampleWatcher& watcher);
+// A chain of `full`, or of a method that reads some of the rows, stepped by hand: its steps are those of the
+// chain of that number in a run. The model must outlive it. Throws as sample() does, and UsageError for other
+// methods.
+[[nodiscard]] std::unique_ptr<SteppedChain> stepped_chain(const AnyModel& model, const MethodOptions& options,
+                                                          std::vector<double> row_weights, std::size_t chain);
 template <SampledModel M>
 requires(!std::derived_from<M, AnyModel>) [[nodiscard]] Samples
     sample(const M& model, const MethodOptions& options, const SampleWatcher& watcher = {}) {
