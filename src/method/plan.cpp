@@ -323,7 +323,8 @@ void check(const FitOptions& options) {
                                  options.trials ? "trials" : "row-weights"));
   if (options.trials && !family->shares)
     throw UsageError(fmt::format("`trials` is for `family logistic`, not for `family {}`", family->name));
-  if (method.role == Role::exact && !family->sums && estimates_second(*family, options.numbers))
+  if (method.role == Role::exact && !family->sums && !family->surfaced &&
+      estimates_second(*family, options.numbers))
     throw UsageError(
         fmt::format("`method exact` needs bounds that hold for every value of the parameters; there are none "
                     "while the second parameter of `family {}` is estimated. State it with `{}`, or use "
