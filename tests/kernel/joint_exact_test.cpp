@@ -128,12 +128,14 @@ TEST(JointExact, NegativeBinomialMatchesQuadrature) {
 TEST(JointExact, GammaMatchesQuadrature) { expect_law(mean_model("gamma", 80, testing::draw_gamma)); }
 
 // The test above would notice if the remainders were left out: with bounds of nearly 0 no row is read.
+struct FamilyCase {
+  const char* family;
+  double (*draw)(Stream&, double);
+};
+constexpr std::array<FamilyCase, 3> cases{
+    {{"student", draw_outliers}, {"negative-binomial", draw_overdispersed}, {"gamma", testing::draw_gamma}}};
+
 TEST(JointExact, WithoutRemaindersTheLawIsWrong) {
-  struct {
-    const char* family;
-    double (*draw)(Stream&, double);
-  } const cases[] = {
-      {"student", draw_outliers}, {"negative-binomial", draw_overdispersed}, {"gamma", testing::draw_gamma}};
   for (const auto& [family, draw] : cases) {
     const Glm model = mean_model(family, 80, draw);
     const Quadrature q = integrate(model);
@@ -146,8 +148,7 @@ TEST(JointExact, WithoutRemaindersTheLawIsWrong) {
 }
 
 TEST(JointExact, ABrokenBoundIsCounted) {
-  for (const auto& [family, draw] :
-       {std::pair("student", draw_outliers), std::pair("gamma", testing::draw_gamma)}) {
+  for (const auto& [family, draw] : cases) {
     const Glm model = mean_model(family, 80, draw);
     const Quadrature q = integrate(model);
     ThreadPool pool(1);
