@@ -105,7 +105,7 @@ std::string method_words(const FitOptions& options) {
   if (find_method(options.method)->role != Role::automatic) return options.method;
   const FamilySpec& family = *find_family(options.family);
   if (family.sums) return "auto: exact, from a few sums over the rows";
-  if (family.curved && !estimates_second(family, options.numbers))
+  if (estimates_second(family, options.numbers) ? family.surfaced : family.curved)
     return "auto: exact or full, whichever is expected to take less time once the mode is known";
   return "auto: full, or difference where full would take more than minutes";
 }

@@ -287,12 +287,13 @@ std::string needs_of(const MethodSpec& method) {
     const auto add = [&](std::string& list, const std::string& text) {
       list += fmt::format("{}{}", list.empty() ? "" : ", ", text);
     };
-    if (f->sums ? method.role == Role::exact : f->curved && !f->second) {
+    if (f->sums ? method.role == Role::exact : f->surfaced || (f->curved && !f->second)) {
       add(always, std::string(f->name));
     } else if (f->curved) {
       add(known, fmt::format("{} (`{}`)", f->name, f->second->known_by));
     }
   }
+  if (known.empty()) return always;
   return fmt::format("{}; with their second parameter known: {}", always, known);
 }
 

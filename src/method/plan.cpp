@@ -325,12 +325,6 @@ void check(const FitOptions& options) {
     throw UsageError(fmt::format("`format {}` needs `out`: the directory for the file", options.format));
   if (options.trials && !family->shares)
     throw UsageError(fmt::format("`trials` is for `family logistic`, not for `family {}`", family->name));
-  if (method.role == Role::exact && !family->sums && estimates_second(*family, options.numbers))
-    throw UsageError(
-        fmt::format("`method exact` needs bounds that hold for every value of the parameters; there are none "
-                    "while the second parameter of `family {}` is estimated. State it with `{}`, or use "
-                    "`method full` or `method difference`",
-                    family->name, family->second->known_by));
   if (method.role == Role::exact && !family->sums && !family->curved)
     throw UsageError(
         fmt::format("`method exact` needs bounds on what one row can say; `family {}` has none. Use `method "

@@ -20,6 +20,7 @@
 #include "mlo/model/lines.hpp"
 #include "mlo/model/sufficient.hpp"
 #include "mlo/subsample/expansion.hpp"
+#include "mlo/subsample/joint_expansion.hpp"
 
 namespace mlo {
 
@@ -60,6 +61,21 @@ Expanded expanded(Sampler& s, const CurvedRows& curved) {
   return {std::move(out), std::move(apart)};
 }
 
+ExactOptions exact_options(const ExactPlan& plan) {
+  ExactOptions options;
+  options.proposal.kind = plan.random_walk ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
+  if (plan.step > 0) options.proposal.step = plan.step;
+  options.thinning = plan.factorised ? Thinning::factorised : Thinning::balanced;
+  options.audit_share = plan.audit_share;
+  return options;
+}
+
+void note_proposal(Sampler& s) {
+  s.note(s.plan().exact.random_walk
+             ? "proposal: random-walk, shaped like the Laplace fit"
+             : "proposal: laplace (pCN around the Laplace fit), with some random walks");
+}
+
 void run_with(Sampler& s, const Expanded& found) {
   const SharedExpansion& expansion = found.expansion;
   s.out().log_posterior =
@@ -67,13 +83,8 @@ void run_with(Sampler& s, const Expanded& found) {
   s.note(fmt::format("control variates of order {}; {} rows per step expected{}", expansion->order,
                      plain_number(found.rows(), 2), found.apart.empty() ? "" : ", besides the slices"));
   const ExactPlan& plan = s.plan().exact;
-  ExactOptions options;
-  options.proposal.kind = plan.random_walk ? WhiteProposal::Kind::random_walk : WhiteProposal::Kind::laplace;
-  if (plan.step > 0) options.proposal.step = plan.step;
-  options.thinning = plan.factorised ? Thinning::factorised : Thinning::balanced;
-  options.audit_share = plan.audit_share;
-  s.note(plan.random_walk ? "proposal: random-walk, shaped like the Laplace fit"
-                          : "proposal: laplace (pCN around the Laplace fit), with some random walks");
+  ExactOptions options = exact_options(plan);
+  note_proposal(s);
   if (!found.apart.empty()) {
     options.slices = slices_of(*s.model().glm(), found.apart);
     s.note(
@@ -84,6 +95,51 @@ void run_with(Sampler& s, const Expanded& found) {
   const RepeatOptions repeat = repeats(s.plan(), {expansion->rows.dim(), 0, false},
                                        !plan.random_walk && plan.step == 0, options.slices);
   s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
+}
+
+// The second parameter is estimated.
+std::shared_ptr<const JointExpansion> expanded_jointly(Sampler& s, const SurfacedRows& surfaced) {
+  JointOptions options;
+  options.steps = s.steps();
+  if (s.plan().exact.order != 0)
+    options.order = s.plan().exact.order == 2 ? JointOrder::two : JointOrder::three;
+  if (s.plan().exact.audit_share > 0) options.at_once = true;  // it reads all rows
+  const Eigen::VectorXd& centre = s.mode().evaluated_at;
+  const Glm* glm = s.model().glm();
+  if (glm != nullptr && glm->quadratic_but_second()) {
+    Derivatives prior(s.model().dim());
+    s.model().add_prior_derivatives(params(centre), prior);
+    options.prior_slope = prior.gradient[centre.size() - 1];
+    options.prior_curvature = prior.information(centre.size() - 1, centre.size() - 1);
+    options.prior_of_second = [glm](double log_second) { return glm->log_prior_of_second(log_second); };
+  }
+  auto out = std::make_shared<const JointExpansion>(expand_jointly(surfaced, s.pool(), s.mode(), options));
+  s.out().passes += out->passes;
+  return out;
+}
+
+// The order in words.
+std::string order_words(JointOrder order) {
+  if (order == JointOrder::two) return "2";
+  return order == JointOrder::mixed ? "2, and 3 where the second parameter takes part" : "3";
+}
+
+void run_jointly(Sampler& s, const std::shared_ptr<const JointExpansion>& expansion) {
+  s.out().log_posterior = fmt::format("by a Taylor polynomial of order {} about the mode, not of all rows",
+                                      order_words(expansion->order));
+  s.note(fmt::format("control variates of order {}; {} rows per step expected", order_words(expansion->order),
+                     plain_number(expansion->expected_rows(), 2)));
+  note_proposal(s);
+  const ExactPlan& plan = s.plan().exact;
+  const ExactOptions options = exact_options(plan);
+  const RepeatOptions repeat =
+      repeats(s.plan(), {expansion->dim(), 0, false}, !plan.random_walk && plan.step == 0);
+  s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
+}
+
+std::optional<SurfacedRows> surfaced_of(const Sampler& s) {
+  const Eigen::VectorXd& centre = s.mode().evaluated_at;
+  return s.model().surfaced(centre[centre.size() - 1]);
 }
 
 void run_from_sums(Sampler& s) {
@@ -111,6 +167,8 @@ void run_exact(Sampler& s) {
     run_from_sums(s);
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {
     run_with(s, expanded(s, *curved));
+  } else if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
+    run_jointly(s, expanded_jointly(s, *surfaced));
   } else {
     s.refuse("bounds on what one row can say");
   }
@@ -152,10 +210,28 @@ void run_automatic(Sampler& s) {
     }
     return;
   }
+  if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
+    const auto expansion = expanded_jointly(s, *surfaced);
+    const double rows = expansion->expected_rows();
+    // A row is evaluated at both ends of a move, by two or three times the work of a curve.
+    if (StepCost{model.dim(), 4 * rows, false}.nanoseconds() < 2 * pass.nanoseconds()) {
+      choose(s, Role::exact,
+             fmt::format("the exact posterior from about {} rows per step (of {})", plain_number(rows, 2),
+                         grouped(model.rows())));
+      run_jointly(s, expansion);
+      if (s.plan().audit) audit(s);
+    } else {
+      choose(s, Role::full,
+             fmt::format(
+                 "the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
+                 plain_number(rows, 2), grouped(model.rows())));
+      run_full(s);
+    }
+    return;
+  }
   const double seconds = 1e-9 * s.steps() * pass.nanoseconds();
   const std::string cost = fmt::format(
-      "exact has no bounds for this model (a second parameter is estimated, or its terms have none), and "
-      "full, which reads all rows, takes about {:.2g} s on one core",
+      "exact has no bounds for this model, and full, which reads all rows, takes about {:.2g} s on one core",
       seconds);
   if (seconds > affordable_seconds && model.has_remainders()) {
     choose(s, Role::difference, cost + ": an approximation with little noise instead");

@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/special_functions/digamma.hpp>
-#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/special.hpp"
 #include "mlo/model/curve.hpp"
 #include "model/family_parts.hpp"
+#include "model/gamma_shape.hpp"
+#include "model/surfaces.hpp"
 
 namespace mlo {
 extern const FamilySpec gamma_family;
@@ -27,27 +26,6 @@ double excess(double u, double e) noexcept {
   double tail = 0;
   for (int m = 9; m >= 2; --m) tail = (1 + u * tail) / m;
   return u * u * tail;
-}
-
-// S(k), k (log k - digamma(k)) and k (1 - k trigamma(k)). For large k all three are small differences of
-// large numbers: there Stirling's series gives them to 1e-15. Near 0, digamma and trigamma overflow, and
-// Boost throws: there log Gamma(k) = -log k - c k + O(k^2), where c is Euler's constant.
-struct ShapeTerms {
-  double log_constant, slope, curvature;
-};
-ShapeTerms shape_terms(double k) noexcept {
-  if (k < 1e-9) {
-    const double log_k = std::log(std::max(k, std::numeric_limits<double>::min()));
-    return {(1 + k) * log_k - k * (1 - std::numbers::egamma), 1 + k * (log_k + std::numbers::egamma), k - 1};
-  }
-  if (k < 25)
-    return {k * std::log(k) - k - log_gamma(k), k * (std::log(k) - boost::math::digamma(k)),
-            k * (1 - k * boost::math::trigamma(k))};
-  const double w = 1 / (k * k);
-  return {0.5 * std::log(k / (2 * std::numbers::pi)) -
-              (1.0 / 12 - w * (1.0 / 360 - w * (1.0 / 1260 - w * (1.0 / 1680 - w / 1188)))) / k,
-          0.5 + (1.0 / 12 - w * (1.0 / 120 - w * (1.0 / 252 - w * (1.0 / 240 - w / 132)))) / k,
-          -0.5 - (1.0 / 6 - w * (1.0 / 30 - w * (1.0 / 42 - w * (1.0 / 30 - w * 5 / 66)))) / k};
 }
 
 class GammaRows final : public CurveRows<ExpCurve> {
@@ -138,6 +116,11 @@ class Gamma final : public Family {
     return std::make_shared<GammaRows>(known_second());
   }
 
+  [[nodiscard]] std::shared_ptr<const RowSurface> surface(double log_second,
+                                                          double /*largest*/) const override {
+    return estimates_second() ? gamma_surface(log_second) : nullptr;
+  }
+
  private:
   // Calls visit(first, u, e^u) for parts of the batch.
   template <class Visit>
@@ -183,6 +166,7 @@ const FamilySpec gamma_family{
                               .known_by = "shape",
                               .usual_prior = [](const ResponseScale&) { return Prior::cauchy(0, 10); }},
     .curved = true,
+    .surfaced = true,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
       return std::make_unique<Gamma>(stated(given, "shape"));
     },

@@ -12,6 +12,7 @@
 #include "mlo/base/special.hpp"
 #include "mlo/model/curve.hpp"
 #include "model/family_parts.hpp"
+#include "model/surfaces.hpp"
 
 namespace mlo {
 extern const FamilySpec negative_binomial_family;
@@ -223,6 +224,10 @@ class NegativeBinomial final : public Family {
     return std::make_shared<NegativeBinomialRows>(known_second());
   }
 
+  [[nodiscard]] std::shared_ptr<const RowSurface> surface(double log_second, double largest) const override {
+    return estimates_second() ? negative_binomial_surface(log_second, largest) : nullptr;
+  }
+
  private:
   // Needs mu / k in out.aux, softplus(t) in out.aux_second, p in out.aux_eta and the derivatives in eta.
   static void size_derivatives(const Batch& batch, double size, const BatchDerivatives& out) noexcept {
@@ -265,6 +270,7 @@ const FamilySpec negative_binomial_family{
                               .usual_prior = [](const ResponseScale&) { return Prior::gamma(2, 0.1); },
                               .needs_prior = true},
     .curved = true,
+    .surfaced = true,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {
       return std::make_unique<NegativeBinomial>(stated(given, "size"));
     },

@@ -15,6 +15,7 @@
 #include "mlo/model/curve.hpp"
 #include "mlo/model/mode.hpp"
 #include "model/family_parts.hpp"
+#include "model/surfaces.hpp"
 
 namespace mlo {
 extern const FamilySpec student_family;
@@ -175,6 +176,11 @@ class Student final : public Family {
     return std::make_shared<StudentRows>(freedom_, known_second());
   }
 
+  [[nodiscard]] std::shared_ptr<const RowSurface> surface(double log_second,
+                                                          double /*largest*/) const override {
+    return estimates_second() ? student_surface(freedom_, log_second) : nullptr;
+  }
+
  private:
   double freedom_;
 };
@@ -210,6 +216,7 @@ const FamilySpec student_family{
                               .usual_prior = [](const ResponseScale& y) { return Prior::gamma(1, 1 / y.sd); },
                               .scale = true},
     .curved = true,
+    .surfaced = true,
     .log_concave = false,  // a row far from its predictor says little: its term is flat there
     .response_scale = robust_scale,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {

@@ -108,6 +108,20 @@ std::optional<CurvedRows> Glm::curved() const {
   return CurvedRows{&store_, curve_.get()};
 }
 
+std::optional<SurfacedRows> Glm::surfaced(double log_second) const {
+  if (!family_->estimates_second() || !family_->spec().surfaced) return std::nullopt;
+  double largest = 0;
+  std::array<double, block_rows> y;
+  for (std::size_t first = 0; first < rows(); first += block_rows) {
+    const std::size_t count = std::min(block_rows, rows() - first);
+    store_.responses(Rows::range(first, count), {y.data(), count});
+    largest = std::max(largest, *std::max_element(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count)));
+  }
+  auto surface = family_->surface(log_second, largest);
+  if (!surface) return std::nullopt;
+  return SurfacedRows{&store_, std::move(surface)};
+}
+
 // eta and y of up to block_rows rows.
 void Glm::load(const Coefficients& beta, Rows rows, Rows256& block) const noexcept {
   store_.predictors(beta, rows, block.eta);

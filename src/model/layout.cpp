@@ -161,6 +161,15 @@ double Layout::log_prior_of(std::span<const std::size_t> parameters, Params thet
   return total;
 }
 
+double Layout::log_prior_at(std::size_t parameter, double value) const noexcept {
+  for (const Block& block : blocks_)
+    if (parameter >= block.first && parameter < block.first + block.size()) {
+      assert(block.kind != Kind::coefficients);
+      return positive_log_prior(block.kind, block.priors[parameter - block.first], value);
+    }
+  return 0;
+}
+
 void Layout::add_prior_derivatives(Params theta, Derivatives& d) const {
   // The prior of a coefficient is a function of one linear form of theta: a'theta with a the matching row of
   // the Jacobian.
@@ -204,8 +213,14 @@ bool Layout::proper_prior() const noexcept {
 }
 
 bool Layout::quadratic_prior() const noexcept {
+  return quadratic_coefficients() && std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
+           return block.kind == Kind::coefficients;
+         });
+}
+
+bool Layout::quadratic_coefficients() const noexcept {
   return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-    return block.kind == Kind::coefficients &&
+    return block.kind != Kind::coefficients ||
            std::all_of(block.priors.begin(), block.priors.end(), [](const Prior& p) {
              return p.kind() == Prior::Kind::flat || p.kind() == Prior::Kind::normal;
            });

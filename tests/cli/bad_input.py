@@ -662,13 +662,6 @@ class Options(BadInputTest):
             self.refused_options(f"--subsample-size has no meaning with --method {method}; it is for {SIZED}",
                                  "--subsample-size", "10", "--method", method)
 
-    def test_exact_needs_a_known_second_parameter(self):
-        for family, option in (("student", "--known-sigma"), ("negative-binomial", "--size"), ("gamma", "--shape")):
-            self.refused_options("--method exact needs bounds that hold for every value of the parameters; there are "
-                                 f"none while the second parameter of --family {family} is estimated. State it with "
-                                 f"{option}, or use --method full or --method difference",
-                                 "--family", family, "--method", "exact")
-
     def test_options_of_difference_belong_to_it(self):
         self.refused_options("--noise-sd has no meaning with --method mlo; it is for difference and penalty",
                              "--noise-sd", "0.1", "--method", "mlo")

@@ -260,9 +260,7 @@ TEST(Fit, AutoTakesExactWhereItCan) {
     data.rows = 4000;
     const FitResult result = fit(options(family, "auto", "y ~ x1 + x2"), simulate(data));
     const RunSummary& s = result.summary;
-    const FamilySpec& spec = *find_family(family);
-    const bool estimated = spec.curved && estimates_second(spec, {});
-    EXPECT_EQ(s.method.name, estimated ? "full" : "exact") << family;
+    EXPECT_EQ(s.method.name, "exact") << family;
     EXPECT_EQ(s.method.promise, Promise::exact);
     EXPECT_EQ(s.method.bound_violations, 0U);
     if (std::string(family) == "gaussian") {

@@ -23,9 +23,9 @@ using testing::regression_table;
 
 // How often moves from one point to the other survive, in `trials`.
 template <class T>
-double surviving(T& test, const WhitePoint& from, const WhitePoint& to, std::uint64_t seed,
-                 std::size_t trials) {
-  const auto limit = test.limit(from, to);
+double surviving(T& test, const Expansion& expansion, const WhitePoint& from, const WhitePoint& to,
+                 std::uint64_t seed, std::size_t trials) {
+  const RowLimit limit = expansion.limit(from, to);
   std::size_t count = 0, violations = 0;
   for (std::size_t k = 0; k < trials; ++k) {
     Stream stream({.seed = seed, .chain = 0, .purpose = Purpose::decision, .iteration = k});
@@ -59,7 +59,7 @@ void expect_detailed_balance(const std::shared_ptr<const Family>& family, double
       }
       for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
         RemainderTest test(expansion, thinning, TableRows(expansion->rows));
-        if (test.limit(a, b).rows >= 50) continue;  // where `exact` would read all rows
+        if (expansion->limit(a, b).rows >= 50) continue;  // where `exact` would read all rows
         ++pairs;
         // exp of the difference between the log-likelihood and its polynomial, from all rows.
         const auto polynomial = [&](const WhitePoint& point) {
@@ -74,8 +74,8 @@ void expect_detailed_balance(const std::shared_ptr<const Family>& family, double
         };
         const double change = whole(b) - whole(a) - polynomial(b) + polynomial(a);
         farthest = std::max(farthest, std::abs(change));
-        const double there = surviving(test, a, b, 100 + pair, trials);
-        const double back = surviving(test, b, a, 200 + pair, trials);
+        const double there = surviving(test, *expansion, a, b, 100 + pair, trials);
+        const double back = surviving(test, *expansion, b, a, 200 + pair, trials);
         const double error = std::sqrt(((1 - there) / there + (1 - back) / back) / trials);
         EXPECT_LT(std::abs(std::log(there / back) - change), 5 * error + 1e-5)
             << "order " << order << ", pair " << pair << ", " << there << " there, " << back << " back, "
@@ -151,7 +151,8 @@ TEST(RemainderTest, IsNotInDetailedBalanceWithTheWrongSums) {
     const DrawnRows rows(n, 2, sums, std::make_shared<const Bounds>(bounds));
     RemainderTest test(expansion, Thinning::balanced, TableRows(rows));
     constexpr std::size_t trials = 400'000;
-    const double there = surviving(test, a, b, 100, trials), back = surviving(test, b, a, 200, trials);
+    const double there = surviving(test, *expansion, a, b, 100, trials),
+                 back = surviving(test, *expansion, b, a, 200, trials);
     const double error = std::sqrt(((1 - there) / there + (1 - back) / back) / trials);
     return (std::log(there / back) - change) / error;
   };

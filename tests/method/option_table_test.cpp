@@ -149,11 +149,58 @@ concept HasTheseMethodFields = requires {
 };
 template <class T>
 concept HasOneMoreFitField = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", "", true, true, {}};
+  T{MethodOptions{},
+    {},
+    "",
+    "",
+    "",
+    {},
+    "",
+    "",
+    {},
+    "",
+    "",
+    0.,
+    0,
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    {},
+    "",
+    "",
+    true,
+    true,
+    {}};
 };
 template <class T>
 concept HasTheseFitFields = requires {
-  T{MethodOptions{}, {}, "", "", "", {}, "", "", {}, "", "", 0., 0, "", "", "", "", "", "", {}, "", "", true, true};
+  T{MethodOptions{},
+    {},
+    "",
+    "",
+    "",
+    {},
+    "",
+    "",
+    {},
+    "",
+    "",
+    0.,
+    0,
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    {},
+    "",
+    "",
+    true,
+    true};
 };
 static_assert(HasTheseMethodFields<MethodOptions> && !HasOneMoreMethodField<MethodOptions>,
               "a field of MethodOptions is not in every_method_option()");

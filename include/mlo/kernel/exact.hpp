@@ -41,25 +41,27 @@ concept ExactModel = SummableModel<M> && requires(const M& m, Params theta, Deri
   { m.add_prior_derivatives(theta, d) } -> std::same_as<void>;
 };
 
-template <ExactModel M, BoundRows S = TableRows>
+// E is the expansion: of rows that are curves (Expansion), or of rows with a second parameter
+// (JointExpansion).
+template <ExactModel M, class E = Expansion, BoundRows S = TableRows>
 class ExactKernel {
  public:
   [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::exact; }
 
-  ExactKernel(const M& model, std::shared_ptr<const Expansion> expansion, const ExactOptions& options,
+  ExactKernel(const M& model, std::shared_ptr<const E> expansion, const ExactOptions& options,
               ThreadPool& pool) requires std::same_as<S, TableRows>
       : ExactKernel(model, expansion, options, pool, TableRows(expansion->rows)) {}
-  ExactKernel(const M& model, std::shared_ptr<const Expansion> expansion, const ExactOptions& options,
+  ExactKernel(const M& model, std::shared_ptr<const E> expansion, const ExactOptions& options,
               ThreadPool& pool, S source)
       : model_(&model),
         expansion_(std::move(expansion)),
         remainders_(expansion_, options.thinning, std::move(source)),
         options_(options),
         pool_(&pool),
-        proposal_(expansion_->rows.dim(), with_cost(options.proposal)),
-        simple_(model.quadratic_prior() && expansion_->apart.empty()),
-        here_(expansion_->rows.dim(), expansion_->rows.stride()),
-        there_(expansion_->rows.dim(), expansion_->rows.stride()),
+        proposal_(expansion_->dim(), with_cost(options.proposal)),
+        simple_(expansion_->simple(model.quadratic_prior())),
+        here_(*expansion_),
+        there_(*expansion_),
         theta_(model.dim()),
         room_(model.dim()),
         always_read_(expansion_->apart.rows.size()),
@@ -84,7 +86,7 @@ class ExactKernel {
     if (!proposed.keeps_fit) info.log_ratio += 0.5 * (here_.square - there_.square) + proposed.log_q;
     info.finite = !std::isnan(info.log_ratio) && tilt > -std::numeric_limits<double>::infinity();
     if (info.finite) {
-      const auto limit = remainders_.limit(here_, there_);
+      const RowLimit limit = expansion_->limit(here_, there_);
       if (options_.audit_share > 0) maybe_audit(id, info);
       if (limit.rows < static_cast<double>(model_->rows())) {
         info.accepted = accepts(stream, info.log_ratio) && remainders_(stream, here_, there_, limit, info);
@@ -125,8 +127,8 @@ class ExactKernel {
   [[nodiscard]] const WhiteProposal& proposal() const noexcept { return proposal_; }
 
  private:
-  struct Point : WhitePoint {
-    using WhitePoint::WhitePoint;
+  struct Point : E::Point {
+    explicit Point(const E& expansion) : E::Point(expansion.point()) {}
     // The log posterior by the Taylor polynomial, relative to N(0, I): 0 if the Laplace fit is exact.
     double tilt = 0;
   };
@@ -143,8 +145,8 @@ class ExactKernel {
   }
 
   WhiteProposal::Options with_cost(WhiteProposal::Options options) const {
-    const auto p = static_cast<double>(expansion_->rows.dim());
-    options.step_cost = 2 + 0.3 * p + (expansion_->order == 3 ? p * p * p / 3000 : 0);
+    const auto p = static_cast<double>(expansion_->dim());
+    options.step_cost = 2 + 0.3 * p + (expansion_->has_cubic() ? p * p * p / 3000 : 0);
     return options;
   }
 
@@ -185,7 +187,7 @@ class ExactKernel {
 
   // Fills in the members of a Point that are derived from v; theta_ has the coefficients that are apart.
   double evaluate(Point& point) {
-    point.derive();
+    expansion_->derive(point);
     double tilt = 0;
     if (simple_) {
       for (std::size_t j = 0; j < point.v.size(); ++j)
@@ -193,7 +195,7 @@ class ExactKernel {
     } else {
       tilt = tilt_of(point);
     }
-    if (expansion_->order == 3) tilt += expansion_->cubic(point.padded.data());
+    tilt += expansion_->higher(point);
     return point.tilt = tilt;
   }
 
@@ -250,8 +252,8 @@ class ExactKernel {
   }
 
   const M* model_;
-  std::shared_ptr<const Expansion> expansion_;
-  RemainderTest<S> remainders_;
+  std::shared_ptr<const E> expansion_;
+  RemainderTest<E, S> remainders_;
   ExactOptions options_;
   ThreadPool* pool_;
   WhiteProposal proposal_;

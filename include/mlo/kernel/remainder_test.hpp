@@ -34,59 +34,27 @@ enum class Thinning {
   return u < 1 + log_ratio || u < std::exp(log_ratio);
 }
 
-// A point in the parameter space, in whitened coordinates.
-struct WhitePoint {
-  std::vector<double> v;
-  std::vector<float> padded;  // v as floats, padded with zeros; rows are multiplied by it
-  double square = 0;          // |v|^2
-  WhitePoint(std::size_t dim, std::size_t stride) : v(dim), padded(stride, 0.0F) {}
-
-  // Fills in the members that are derived from v.
-  void derive() noexcept {
-    square = 0;
-    for (std::size_t j = 0; j < v.size(); ++j) {
-      square += v[j] * v[j];
-      padded[j] = static_cast<float>(v[j]);
-    }
-  }
-};
-
-[[nodiscard]] inline PairGeometry geometry(const WhitePoint& from, const WhitePoint& to) noexcept {
-  double dot = 0;
-  for (std::size_t j = 0; j < from.v.size(); ++j) dot += from.v[j] * to.v[j];
-  const double step = std::sqrt(std::max(0.0, from.square + to.square - 2 * dot));
-  return {std::sqrt(from.square), std::sqrt(to.square), step, dot - from.square, to.square - dot};
-}
-
 // Law: with a(from, to) the probability that a move survives, a(from, to) / a(to, from) = exp(sum_i r_i),
 // r_i = d_i(to) - d_i(from), for every pair with a finite limit(): detailed balance for the remainders.
-template <BoundRows S>
+// E is an expansion: Expansion, or JointExpansion.
+template <class E, BoundRows S>
 class RemainderTest {
  public:
-  RemainderTest(std::shared_ptr<const Expansion> expansion, Thinning thinning, S source)
+  using Point = typename E::Point;
+
+  RemainderTest(std::shared_ptr<const E> expansion, Thinning thinning, S source)
       : expansion_(std::move(expansion)),
         source_(std::move(source)),
         thinning_(thinning),
         room_(batch, expansion_->rows.dim()) {}
 
-  // A bound on the mean number of rows, from the points' lengths alone; infinite where the rows' bounds do
-  // not hold. Symmetric.
-  struct Limit {
-    double scale, rows;
-  };
-  [[nodiscard]] Limit limit(const WhitePoint& from, const WhitePoint& to) const noexcept {
-    const double scale = factor(from, to) * expansion_->total_bound;
-    return {scale, scale * loose_pair_bound(expansion_->order, from.square, to.square)};
-  }
-
   // `limit` is a cheap upper bound on the mean number of rows. The tighter bound is worth computing only if
   // the looser one would read at least one row.
-  bool operator()(Stream& stream, const WhitePoint& from, const WhitePoint& to, const Limit& limit,
-                  StepInfo& info) {
+  bool operator()(Stream& stream, const Point& from, const Point& to, const RowLimit& limit, StepInfo& info) {
     const double most = limit.rows;
     const double first = most <= few ? exponential(stream) : 0;
     if (first >= most) return true;
-    const double mean = std::min(most, limit.scale * pair_bound(expansion_->order, geometry(from, to)));
+    const double mean = expansion_->mean_rows(limit, from, to);
     const std::uint64_t count = most <= few ? arrivals(stream, first, mean) : poisson(stream, mean);
     if (count == 0) return true;
     const double unit = mean / expansion_->total_bound;  // factor * M
@@ -103,15 +71,15 @@ class RemainderTest {
       return *this;
     }
   };
-  [[nodiscard]] Sums over_all_rows(ThreadPool& pool, const WhitePoint& here, const WhitePoint& there) const {
-    const Expansion& x = *expansion_;
-    const double unit = factor(here, there) * pair_bound(x.order, geometry(here, there));
+  [[nodiscard]] Sums over_all_rows(ThreadPool& pool, const Point& here, const Point& there) const {
+    const E& x = *expansion_;
+    const double unit = x.mean_rows(x.limit(here, there), here, there) / x.total_bound;
     return block_sum(pool, x.rows.size(), batch, Sums{}, [&](std::size_t first, std::size_t count) {
       std::array<RowId, batch> ids;
       WhiteRows room(batch, x.rows.dim());
       const WhiteRows& rows = x.rows.read_from(first, {ids.data(), count}, room);
       RowChanges changes;
-      changes.evaluate(x, rows, {ids.data(), count}, here, there);
+      x.evaluate(rows, {ids.data(), count}, here, there, changes);
       Sums part;
       for (std::size_t k = 0; k < count; ++k) {
         part.change += changes.r[k];
@@ -122,26 +90,8 @@ class RemainderTest {
   }
 
  private:
-  // Rows evaluated together, so that their memory accesses overlap.
-  static constexpr std::size_t batch = 128;
+  static constexpr std::size_t batch = RowChanges::batch;
   static_assert(batch % DrawnRows::block_rows == 0);
-  // r_i = d_i(to) - d_i(from) of some rows, and room to work in.
-  struct RowChanges {
-    std::array<float, batch> from_dots, to_dots;
-    std::array<double, batch> e, from, to, r;
-    void evaluate(const Expansion& x, const WhiteRows& rows, std::span<const RowId> ids,
-                  const WhitePoint& here, const WhitePoint& there) noexcept {
-      const std::size_t size = ids.size();
-      rows.dots(ids, here.padded.data(), there.padded.data(), from_dots.data(), to_dots.data());
-      for (std::size_t k = 0; k < size; ++k) {
-        e[k] = rows.e(ids[k]);
-        from[k] = static_cast<double>(from_dots[k]);
-        to[k] = static_cast<double>(to_dots[k]);
-      }
-      x.curve->changes(x.order, {e.data(), size}, {from.data(), size}, {to.data(), size}, {r.data(), size});
-      for (std::size_t k = 0; k < size; ++k) r[k] *= rows.scale(ids[k]);
-    }
-  };
   // Rows, up to which counting exponential gaps is the faster way to a Poisson number.
   static constexpr double few = 12;
   static std::uint64_t arrivals(Stream& stream, double first, double mean) noexcept {
@@ -150,17 +100,9 @@ class RemainderTest {
     return count;
   }
 
-  // The factor by which the bounds of the innermost shell must be multiplied.
-  [[nodiscard]] double factor(const WhitePoint& from, const WhitePoint& to) const noexcept {
-    const double square = std::max(from.square, to.square);
-    for (const Shell& shell : expansion_->shells)
-      if (square <= shell.radius * shell.radius) return shell.factor;
-    return std::numeric_limits<double>::infinity();
-  }
-
-  bool survives(Stream& stream, const WhitePoint& here, const WhitePoint& there, double unit,
-                std::uint64_t count, StepInfo& info) {
-    const Expansion& x = *expansion_;
+  bool survives(Stream& stream, const Point& here, const Point& there, double unit, std::uint64_t count,
+                StepInfo& info) {
+    const E& x = *expansion_;
     double log_ratio = 0;
     bool alive = true;
     while (count > 0 && alive) {
@@ -169,7 +111,7 @@ class RemainderTest {
       const std::span<RowId> ids(ids_.data(), size);
       source_.draw(stream, ids);
       const WhiteRows& rows = x.rows.read(ids, room_);
-      changes_.evaluate(x, rows, ids, here, there);
+      x.evaluate(rows, ids, here, there, changes_);
       info.rows_read += size;
       for (std::size_t k = 0; k < size && alive; ++k) {
         const double rate = rows.bound(ids[k]) * unit;
@@ -191,7 +133,7 @@ class RemainderTest {
     return alive && accepts(stream, log_ratio);
   }
 
-  std::shared_ptr<const Expansion> expansion_;
+  std::shared_ptr<const E> expansion_;
   S source_;
   Thinning thinning_;
   std::array<RowId, batch> ids_;

@@ -15,6 +15,7 @@
 #include "mlo/model/curve.hpp"
 #include "mlo/model/family.hpp"
 #include "mlo/model/model.hpp"
+#include "mlo/model/surface.hpp"
 
 namespace mlo {
 
@@ -69,6 +70,8 @@ class AnyModel {
   [[nodiscard]] virtual const Glm* glm() const = 0;
   // Empty if the model has none.
   [[nodiscard]] virtual std::optional<CurvedRows> curved() const = 0;
+  // The same for a second parameter that is estimated, about this value of its log.
+  [[nodiscard]] virtual std::optional<SurfacedRows> surfaced(double log_second) const = 0;
   [[nodiscard]] virtual SummedLikelihood summed(const Mode& mode) const = 0;
 };
 
@@ -183,6 +186,10 @@ class ModelOf final : public AnyModel {
   }
   [[nodiscard]] std::optional<CurvedRows> curved() const override {
     if constexpr (requires { model_->curved(); }) return model_->curved();
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<SurfacedRows> surfaced([[maybe_unused]] double log_second) const override {
+    if constexpr (requires { model_->surfaced(log_second); }) return model_->surfaced(log_second);
     return std::nullopt;
   }
   [[nodiscard]] SummedLikelihood summed([[maybe_unused]] const Mode& mode) const override {

@@ -25,6 +25,7 @@ namespace mlo {
 
 class AnyModel;
 class RowCurve;
+class RowSurface;
 class Stream;
 struct FamilySpec;
 struct Mode;
@@ -92,6 +93,12 @@ class Family {
   [[nodiscard]] virtual std::string degenerate(const Design& design, double log_second, double slope) const;
   // The row terms as curves with bounded derivatives, which `exact` needs. Null if they are not such curves.
   [[nodiscard]] virtual std::shared_ptr<const RowCurve> curve() const { return nullptr; }
+  // The row terms as surfaces over the predictor and the log of the second parameter, about this value of it,
+  // which `exact` needs if it is estimated. `largest`: no response is larger. Null: there are no bounds.
+  [[nodiscard]] virtual std::shared_ptr<const RowSurface> surface(double /*log_second*/,
+                                                                  double /*largest*/) const {
+    return nullptr;
+  }
   // The log-likelihood of all rows from the sums that the search for the mode has taken.
   // `rows`: how many they are, each as often as its weight says.
   [[nodiscard]] virtual SummedLikelihood summed(const Mode& /*mode*/, double /*rows*/) const { return {}; }
@@ -158,10 +165,11 @@ struct FamilySpec {
   std::string_view parameters;  // for help
   std::span<const FamilyNumber> numbers = {};
   std::optional<SecondParameter> second = {};
-  bool binary = false;  // whether responses are 0 or 1, or text with two levels
-  bool shares = false;  // whether responses may be shares of trials: the log-likelihood is linear in y
-  bool sums = false;    // whether the log-likelihood of all rows is a function of a few sums
-  bool curved = false;  // whether terms are curves with bounds, if no second parameter is estimated
+  bool binary = false;    // whether responses are 0 or 1, or text with two levels
+  bool shares = false;    // whether responses may be shares of trials: the log-likelihood is linear in y
+  bool sums = false;      // whether the log-likelihood of all rows is a function of a few sums
+  bool curved = false;    // whether terms are curves with bounds, if no second parameter is estimated
+  bool surfaced = false;  // whether they are surfaces with bounds, if it is
   // Whether the log-likelihood is concave in the coefficients, for any second parameter. If not, the
   // posterior may have several modes, and they are looked for (modes.hpp).
   bool log_concave = true;

@@ -14,6 +14,7 @@
 #include "mlo/model/layout.hpp"
 #include "mlo/model/model.hpp"
 #include "mlo/model/row_store.hpp"
+#include "mlo/model/surface.hpp"
 
 namespace mlo {
 
@@ -52,6 +53,11 @@ class Glm {
 
   [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
   [[nodiscard]] bool quadratic_prior() const noexcept { return layout_.quadratic_prior(); }
+  // The second parameter's part of it, at this value of its log; and whether all but this part is quadratic.
+  [[nodiscard]] double log_prior_of_second(double log_second) const noexcept {
+    return layout_.log_prior_at(columns(), log_second);
+  }
+  [[nodiscard]] bool quadratic_but_second() const noexcept { return layout_.quadratic_coefficients(); }
   [[nodiscard]] double log_prior(Params theta) const noexcept { return layout_.log_prior(theta); }
   [[nodiscard]] double log_prior_of(std::span<const std::size_t> parameters, Params theta) const noexcept {
     return layout_.log_prior_of(parameters, theta);
@@ -87,6 +93,8 @@ class Glm {
 
   // The rows' terms as curves of one number; empty if the family has no bounds for them.
   [[nodiscard]] std::optional<CurvedRows> curved() const;
+  // The same as surfaces about this value of the second parameter, if it is estimated.
+  [[nodiscard]] std::optional<SurfacedRows> surfaced(double log_second) const;
   [[nodiscard]] SummedLikelihood summed(const Mode& mode) const { return family_->summed(mode, weight_); }
 
  private:

@@ -65,12 +65,16 @@ class Layout {
   [[nodiscard]] double log_prior(Params theta) const noexcept;
   // The part of it that changes where only these parameters do.
   [[nodiscard]] double log_prior_of(std::span<const std::size_t> parameters, Params theta) const noexcept;
+  // The same of one parameter that is not a coefficient, at this value.
+  [[nodiscard]] double log_prior_at(std::size_t parameter, double value) const noexcept;
   void add_prior_derivatives(Params theta, Derivatives& d) const;
   // Whether all priors are proper, except those of log_positive parameters: then there is a mode even where
   // the likelihood has no maximum in the other parameters.
   [[nodiscard]] bool proper_prior() const noexcept;
   // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of coefficients.
   [[nodiscard]] bool quadratic_prior() const noexcept;
+  // The same of the coefficients' part alone.
+  [[nodiscard]] bool quadratic_coefficients() const noexcept;
 
   // Whether every parameter is positive and its own working coordinate.
   [[nodiscard]] bool all_positive() const noexcept;

@@ -29,6 +29,7 @@
 #include "mlo/model/lines.hpp"
 #include "mlo/model/mode.hpp"
 #include "mlo/subsample/drawn_rows.hpp"
+#include "mlo/subsample/white_point.hpp"
 #include "mlo/subsample/white_rows.hpp"
 
 namespace mlo {
@@ -38,6 +39,13 @@ struct PairGeometry {
   double from, to, step;    // |v|, |v'|, |v' - v|
   double from_dot, to_dot;  // v'(v' - v), v''(v' - v)
 };
+
+[[nodiscard]] inline PairGeometry geometry(const WhitePoint& from, const WhitePoint& to) noexcept {
+  double dot = 0;
+  for (std::size_t j = 0; j < from.v.size(); ++j) dot += from.v[j] * to.v[j];
+  const double step = std::sqrt(std::max(0.0, from.square + to.square - 2 * dot));
+  return {std::sqrt(from.square), std::sqrt(to.square), step, dot - from.square, to.square - dot};
+}
 
 // M(v, v'), symmetric in its points; the smaller of two bounds for each order:
 //   order 2: sup over directions x of |x'delta| (x'u)^2 is convex along the segment, so the mean of its
@@ -59,7 +67,14 @@ struct Shell {
   double radius, factor;
 };
 
+// A bound on the mean number of rows that a move reads: what it is without the pair's geometry, and with it.
+struct RowLimit {
+  double scale, rows;
+};
+
 struct Expansion {
+  using Point = WhitePoint;
+
   const RowCurve* curve;  // the model's, which outlives this
   int order;
   Eigen::VectorXd centre;
@@ -79,10 +94,49 @@ struct Expansion {
   [[nodiscard]] double expected_rows() const noexcept {
     return total_bound * expected_pair_bound(order, rows.dim());
   }
+  [[nodiscard]] std::size_t dim() const noexcept { return rows.dim(); }  // of v
+  [[nodiscard]] Point point() const { return {rows.dim(), rows.stride()}; }
+  void derive(Point& point) const noexcept { point.derive(); }
+
+  // From the points' lengths alone; infinite where the rows' bounds do not hold. Symmetric.
+  [[nodiscard]] RowLimit limit(const Point& from, const Point& to) const noexcept {
+    const double scale = factor(from, to) * total_bound;
+    return {scale, scale * loose_pair_bound(order, from.square, to.square)};
+  }
+  // The same from all there is to know about the pair, which takes longer.
+  [[nodiscard]] double mean_rows(const RowLimit& limit, const Point& from, const Point& to) const noexcept {
+    return std::min(limit.rows, limit.scale * pair_bound(order, geometry(from, to)));
+  }
+  // The changes of the remainders of some rows.
+  void evaluate(const WhiteRows& some, std::span<const RowId> ids, const Point& here, const Point& there,
+                RowChanges& changes) const noexcept {
+    const std::size_t size = ids.size();
+    changes.multiply(some, ids, here, there);
+    curve->changes(order, {changes.e.data(), size}, {changes.from.data(), size}, {changes.to.data(), size},
+                   {changes.r.data(), size});
+    for (std::size_t k = 0; k < size; ++k) changes.r[k] *= some.scale(ids[k]);
+  }
+
+  // Whether the polynomial and the prior are a quadratic form in v and what higher() adds.
+  [[nodiscard]] bool simple(bool quadratic_prior) const noexcept { return quadratic_prior && apart.empty(); }
+  [[nodiscard]] bool has_cubic() const noexcept { return order == 3; }
+  // The part of the polynomial beyond the quadratic form.
+  [[nodiscard]] double higher(const Point& point) const noexcept {
+    return order == 3 ? cubic(point.padded.data()) : 0;
+  }
   // theta moved to v; the coefficients that are apart move along, as Apart says.
   void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const;
   // v of theta.
   [[nodiscard]] Eigen::VectorXd white(const Eigen::VectorXd& theta) const;
+
+ private:
+  // The factor by which the bounds of the innermost shell must be multiplied.
+  [[nodiscard]] double factor(const Point& from, const Point& to) const noexcept {
+    const double square = std::max(from.square, to.square);
+    for (const Shell& shell : shells)
+      if (square <= shell.radius * shell.radius) return shell.factor;
+    return std::numeric_limits<double>::infinity();
+  }
 };
 
 struct ExpansionOptions {
