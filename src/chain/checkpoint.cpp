@@ -100,7 +100,8 @@ bool consistent(const ChainRecord& record) {
   const bool rectangular =
       draws == 0 ? record.draws.empty()
                  : record.draws.size() % draws == 0 && record.draws.size() / draws == record.dim;
-  return rectangular && record.statistics.size() == draws && std::has_single_bit(record.account.rows_stride);
+  return rectangular && record.dim <= static_cast<std::size_t>(record.state.theta.size()) &&
+         record.statistics.size() == draws && std::has_single_bit(record.account.rows_stride);
 }
 
 }  // namespace
