@@ -10,6 +10,7 @@
 
 #include "mlo/kernel/exact.hpp"
 #include "mlo/model/glm.hpp"
+#include "mlo/subsample/joint_expansion.hpp"
 #include "support/designs.hpp"
 
 namespace mlo {
@@ -127,6 +128,72 @@ TEST(Calibration, Student) {
                       return eta + sigma * normal(s) / std::sqrt(2 * gamma(s, freedom / 2) / freedom);
                     });
 }
+// The same where the second parameter is estimated: it is drawn from its prior, gamma(4, 2), too. All three
+// orders in turn. Six more tests.
+using DrawWithSecond = double (*)(Stream&, double eta, double second);
+void expect_calibrated_jointly(const char* name, const DrawWithSecond& draw_response) {
+  const auto family = make_family(name);
+  const Prior prior = Prior::normal(0, 0.5), second_prior = Prior::gamma(4, 2);
+  constexpr std::array<JointOrder, 3> orders{JointOrder::two, JointOrder::mixed, JointOrder::three};
+  Ranks coordinate, ranks_of_second;
+  std::uint64_t violations = 0;
+  for (std::size_t replication = 0; replication < replications; ++replication) {
+    Stream stream({.seed = 78, .chain = 0, .purpose = Purpose::simulate, .iteration = replication});
+    const auto n = 100 + bounded(stream, 901);
+    const std::size_t p = 1 + replication % 4;
+    std::vector<double> beta(p);
+    for (double& b : beta) b = half_normal(stream, 0);
+    const double second = gamma(stream, 4) / 2;
+    std::string formula = "y ~ 0";
+    for (std::size_t j = 0; j < p; ++j) formula += " + x" + std::to_string(j + 1);
+    Table table = testing::regression_table(
+        n, 0, beta, 5000 + replication,
+        [&](Stream& draws_of_row, double eta) { return draw_response(draws_of_row, eta, second); });
+    const Glm model(testing::design_of(std::move(table), formula), family,
+                    GlmPriors{.coefficients = std::vector<Prior>(p, prior), .second = second_prior});
+    ThreadPool pool(1);
+    const Mode mode = find_mode(model, pool);
+    const auto expansion = std::make_shared<const JointExpansion>(
+        expand_jointly(*model.surfaced(mode.evaluated_at[mode.evaluated_at.size() - 1]), pool, mode,
+                       {.order = orders[replication % 3]}));
+    ExactKernel kernel(model, expansion, {}, pool);
+    ChainState state;
+    state.theta = expansion->centre;
+    std::vector<double> user(p + 1);
+    std::size_t below = 0, smaller = 0;
+    constexpr std::size_t warmup = 600;
+    for (std::size_t k = 0; k < warmup + draws * thin; ++k) {
+      if (k == warmup) kernel.freeze();
+      violations += kernel.step(state, {.seed = 6, .chain = replication, .iteration = k}).bound_violations;
+      if (k < warmup || (k - warmup) % thin != thin - 1) continue;
+      model.to_user(params(state.theta), user);
+      below += user[replication / 4 % p] < beta[replication / 4 % p] ? 1 : 0;
+      smaller += user[p] < second ? 1 : 0;
+    }
+    coordinate.add(below);
+    ranks_of_second.add(smaller);
+  }
+  EXPECT_EQ(violations, 0U);
+  EXPECT_LT(coordinate.chi_square(), critical) << name << ": one coefficient";
+  EXPECT_LT(ranks_of_second.chi_square(), critical) << name << ": the second parameter";
+  std::cout << name << ", second parameter estimated: chi-square " << coordinate.chi_square() << " and "
+            << ranks_of_second.chi_square() << " with 15 degrees of freedom\n";
+}
+TEST(Calibration, StudentWithSigmaEstimated) {
+  expect_calibrated_jointly("student", [](Stream& s, double eta, double sigma) {
+    return eta + sigma * normal(s) / std::sqrt(gamma(s, 2) / 2);
+  });
+}
+TEST(Calibration, NegativeBinomialWithSizeEstimated) {
+  expect_calibrated_jointly("negative-binomial", [](Stream& s, double eta, double size) {
+    return static_cast<double>(poisson(s, std::exp(eta) * gamma(s, size) / size));
+  });
+}
+TEST(Calibration, GammaWithShapeEstimated) {
+  expect_calibrated_jointly(
+      "gamma", [](Stream& s, double eta, double shape) { return std::exp(eta) * gamma(s, shape) / shape; });
+}
+
 // A bound that is too small shows in the count of violations, not in the ranks: rows break it long before the
 // draws show it.
 TEST(Calibration, AHalvedBoundIsSeen) {
