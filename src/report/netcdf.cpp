@@ -1,49 +1,47 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "mlo/report/netcdf.hpp"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string_view>
-#include <system_error>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
 #include "report/netcdf_library.hpp"
 
 namespace mlo {
 namespace {
 
-// A netCDF file in the making.
+// A netCDF file in the making. In memory: where a disk is full, HDF5 fails to close a file of its own, and
+// crashes when the program ends.
 class NetcdfFile {
  public:
-  NetcdfFile(const std::string& file, std::string name)
-      : library_(netcdf::library()), part_(file), name_(std::move(name)) {
-    errno = 0;
-    check(library_.create(part_.c_str(), netcdf::format_4, &id_));
+  explicit NetcdfFile(std::string name) : library_(netcdf::library()), name_(std::move(name)) {
+    check(library_.create_mem(name_.c_str(), netcdf::format_4, 0, &id_));
     open_ = true;
   }
   ~NetcdfFile() {
-    if (open_) library_.close(id_);
+    if (open_) library_.abort(id_);
+    std::free(contents_.bytes);
   }
   NetcdfFile(const NetcdfFile&) = delete;
   NetcdfFile& operator=(const NetcdfFile&) = delete;
 
-  void close() {
+  // The file's bytes, which live as long as this object. To be called once, at the end.
+  [[nodiscard]] std::string_view close() {
     open_ = false;
-    check(library_.close(id_));
+    check(library_.close_memio(id_, &contents_));
+    return {static_cast<const char*>(contents_.bytes), contents_.size};
   }
   [[nodiscard]] int group(const char* name) {
     int group = 0;
@@ -82,18 +80,15 @@ class NetcdfFile {
  private:
   void check(int status) const {
     if (status == 0) return;
-    // The library says "HDF error" of a full disk; the system says more.
-    const int reason = errno;
-    const bool room = reason != ENOSPC && reason != EDQUOT && reason != EFBIG;
     throw DataError(name_,
-                    fmt::format("cannot be written: {}", room ? std::string(library_.strerror(status))
-                                                              : std::generic_category().message(reason)));
+                    fmt::format("cannot be made by the netCDF library: {}", library_.strerror(status)));
   }
 
   const netcdf::Library& library_;
-  std::string part_, name_;
+  std::string name_;
   int id_ = 0;
   bool open_ = false;
+  netcdf::Memory contents_{};
 };
 
 // SOURCE_DATE_EPOCH as ISO 8601; empty if it is not set, or not a time.
@@ -196,16 +191,6 @@ bool looks_like_utf8(std::string_view text) {
   return true;
 }
 
-// The file is on the disk before it gets its name.
-void sync_to_disk(const std::string& part, const std::string& name) {
-  const int descriptor = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool good = descriptor >= 0 && (::fsync(descriptor) == 0 || errno == EINVAL);
-  const int reason = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!good)
-    throw DataError(name, fmt::format("cannot be written: {}", std::generic_category().message(reason)));
-}
-
 }  // namespace
 
 std::vector<std::string> netcdf_names(const std::vector<std::string>& names) {
@@ -240,19 +225,9 @@ std::vector<std::string> netcdf_names(const std::vector<std::string>& names) {
 void write_netcdf(const std::string& file, const NetcdfInput& input) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  const std::string part = fmt::format("{}.part", file);
-  try {
-    NetcdfFile out(part, file);
-    put_all(out, input);
-    out.close();
-    sync_to_disk(part, file);
-    if (std::rename(part.c_str(), file.c_str()) != 0)
-      throw DataError(
-          file, fmt::format("cannot be renamed into place: {}", std::generic_category().message(errno)));
-  } catch (...) {
-    ::unlink(part.c_str());
-    throw;
-  }
+  NetcdfFile out(file);
+  put_all(out, input);
+  write_file(file, out.close());
 }
 
 std::string netcdf_library() {

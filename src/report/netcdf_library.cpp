@@ -28,7 +28,7 @@ OpenLibrary open_library() {
         "netCDF files are written by a library, but the one that MLO_NETCDF names cannot be loaded: {}",
         words == nullptr ? "unknown reason" : words));
   }
-  // The numbers are those of the interface; what is used here has been the same since 4.0 (2008).
+  // The numbers are those of the interface; what is used here has been the same since 4.6.2 (2018).
   for (const char* file : {"libnetcdf.so.19", "libnetcdf.so.22", "libnetcdf.so"})
     if (void* const handle = open(file)) return {handle, file};
   throw DataError(
@@ -44,15 +44,16 @@ Library load() {
     void* const address = ::dlsym(found.handle, name);
     if (address == nullptr)
       throw DataError(
-          fmt::format("{} has no function {}: it is not netCDF, or older than 4.0; set MLO_NETCDF "
+          fmt::format("{} has no function {}: it is not netCDF, or older than 4.6.2; set MLO_NETCDF "
                       "to the path of another",
                       found.file, name));
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
   };
   find(out.inq_libvers, "nc_inq_libvers");
   find(out.strerror, "nc_strerror");
-  find(out.create, "nc_create");
-  find(out.close, "nc_close");
+  find(out.create_mem, "nc_create_mem");
+  find(out.close_memio, "nc_close_memio");
+  find(out.abort, "nc_abort");
   find(out.def_grp, "nc_def_grp");
   find(out.def_dim, "nc_def_dim");
   find(out.def_var, "nc_def_var");

@@ -11,17 +11,25 @@ namespace mlo::netcdf {
 
 // netCDF's own numbers.
 inline constexpr int global = -1;
-inline constexpr int format_4 = 0x1000;  // HDF5; an existing file is replaced
+inline constexpr int format_4 = 0x1000;  // HDF5
 inline constexpr int float32 = 5, float64 = 6, int64 = 10, uint64 = 11;
 inline constexpr std::size_t longest_name = 256;  // bytes
+
+// A file in memory, allocated by malloc.
+struct Memory {
+  std::size_t size;
+  void* bytes;
+  int flags;
+};
 
 struct Library {
   std::string file;  // as found
 
   const char* (*inq_libvers)() = nullptr;
   const char* (*strerror)(int status) = nullptr;
-  int (*create)(const char* path, int mode, int* file) = nullptr;
-  int (*close)(int file) = nullptr;
+  int (*create_mem)(const char* name, int mode, std::size_t size_at_first, int* file) = nullptr;
+  int (*close_memio)(int file, Memory* contents) = nullptr;  // the memory is ours to free
+  int (*abort)(int file) = nullptr;
   int (*def_grp)(int file, const char* name, int* group) = nullptr;
   int (*def_dim)(int group, const char* name, std::size_t length, int* dimension) = nullptr;
   int (*def_var)(int group, const char* name, int type, int dimensions, const int* which,

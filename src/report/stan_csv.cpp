@@ -139,10 +139,10 @@ std::vector<std::string> stan_names(const std::vector<std::string>& names, std::
   for (std::size_t j = 0; j < names.size(); ++j) {
     std::string name = j < coefficients ? "b_" : "";
     for (const char c : names[j]) name += legal(c);
-    // Two underscores at the end are the mark of a statistic; and a name begins with a letter.
-    while (name.ends_with("__")) name.pop_back();
+    // A name begins with a letter; and two underscores at the end are the mark of a statistic.
     if (j >= coefficients && (name.empty() || name[0] == '_' || (name[0] >= '0' && name[0] <= '9')))
       name.insert(0, "p_");
+    while (name.ends_with("__")) name.pop_back();
     std::string unique = name;
     for (int k = 2; !taken.insert(unique).second; ++k) unique = fmt::format("{}_{}", name, k);
     out.push_back(std::move(unique));

@@ -136,7 +136,7 @@ TEST(Sample, ExactAndSubsampledMethodsKnowTheLogPosteriorUpToABoundedRemainder) 
       }
     }
     // The bound says something: it is small beside what the log posterior varies by.
-    EXPECT_LT(most_allowed, 0.2) << method << order;
+    EXPECT_LT(most_allowed, 0.5) << method << order;
     EXPECT_GT(spread, 3) << method;
   }
 }

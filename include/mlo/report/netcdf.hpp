@@ -33,9 +33,10 @@ struct NetcdfInput {
 // "chain" and "draw", which are dimensions, get one after it. All names differ.
 [[nodiscard]] std::vector<std::string> netcdf_names(const std::vector<std::string>& names);
 
-// Writes FILE.part and renames it. Throws DataError: the library is not there, with how to get it; the file
-// cannot be written. One file is written at a time, by a lock of its own; but the HDF5 library is not made
-// for threads, so a program that uses it in another way must not do so meanwhile.
+// The file is made in memory, then written whole or not at all. Throws DataError: the library is not there,
+// with how to get it; the file cannot be written. One file is written at a time, by a lock of its own; but
+// the HDF5 library is not made for threads, so a program that uses it in another way must not do so
+// meanwhile.
 void write_netcdf(const std::string& file, const NetcdfInput& input);
 
 // "4.9.0 (libnetcdf.so.19)": the library that is used. Throws DataError as write_netcdf() does if it is not
