@@ -142,7 +142,7 @@ Section coefficient_table(const ReportInput& input) {
   body += "</tbody></table></div>\n";
   std::string note =
       "Means and intervals are those of the draws of all chains. Bars: 95 % highest density interval (thin), 5 % to "
-      "95 % (thick), mean (dot); darker where the 95 % interval does not contain 0.";
+      "95 % (thick), mean (dot); coloured where the 95 % interval does not contain 0.";
   if (!range.outside.empty()) note += " An arrow points to an interval that lies outside of the scale.";
   body += fmt::format("<p class=\"note\">{}</p>\n", note);
   if (!s.notes.empty()) {
@@ -237,7 +237,7 @@ Section pairs(const ReportInput& input) {
 Section predictive(const ReportInput& input) {
   if (!input.facts.check || input.facts.check->groups.empty()) return {};
   const PredictiveCheck& check = *input.facts.check;
-  Plot plot{.width = 520, .height = 320};
+  Plot plot{.width = 560, .height = 320};
   Sheet sheet{.title = "Posterior predictive check", .plots = {}};
   std::string caption;
   if (check.binary) {
@@ -333,7 +333,7 @@ Section holdout(const ReportInput& input) {
       high = std::max({high, bin.predicted, bin.observed});
     }
     Plot plot{
-        .x = {.label = "mean prediction"}, .y = {.label = "mean response"}, .width = 520, .height = 320};
+        .x = {.label = "mean prediction"}, .y = {.label = "mean response"}, .width = 560, .height = 320};
     plot.marks = {{.label = "perfect",
                    .colour = "var(--rule)",
                    .x = {low, high},
@@ -375,7 +375,7 @@ Section factors(const ReportInput& input) {
     if (count > most_levels)
       levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(most_levels - most_levels / 2),
                    levels.end() - static_cast<std::ptrdiff_t>(most_levels / 2));
-    Plot plot{.width = 520, .height = 80 + 20 * static_cast<double>(levels.size())};
+    Plot plot{.width = 560, .height = 80 + 20 * static_cast<double>(levels.size())};
     Mark wide{.kind = Mark::Kind::intervals, .colour = "var(--posterior)", .width = 1.5};
     Mark narrow{.kind = Mark::Kind::intervals, .colour = "var(--posterior)", .width = 4};
     for (std::size_t k = 0; k < levels.size(); ++k) {
@@ -442,7 +442,7 @@ Section cost(const ReportInput& input) {
   if (rows.most.size() > 1) {
     Plot plot{.x = {.label = "rows read by a step"},
               .y = {.label = "share of the steps"},
-              .width = 520,
+              .width = 560,
               .height = 260};
     Mark bars{.kind = Mark::Kind::bars, .colour = "var(--posterior)", .opacity = 0.6};
     const double all =

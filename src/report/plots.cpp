@@ -114,7 +114,7 @@ Plot pair_plot(const PosteriorView& view, const CorrelatedPair& pair, const Pale
 
 Plot forest_plot(const PosteriorView& view, std::span<const std::size_t> parameters, const Palette& palette) {
   const ForestRange range = forest_range(view.parameters, parameters);
-  Plot plot{.width = 520};
+  Plot plot{.width = 560};
   Mark wide{
       .kind = Mark::Kind::intervals, .label = "95 % interval", .colour = palette.posterior, .width = 1.5};
   Mark narrow{
@@ -137,6 +137,13 @@ Plot forest_plot(const PosteriorView& view, std::span<const std::size_t> paramet
   plot.y.high = -0.4;
   const double air = 0.03 * (range.high - range.low);
   plot.x = {.label = "coefficient", .low = range.low - air, .high = range.high + air};
+  plot.x.ticks = round_ticks(*plot.x.low, *plot.x.high, false);
+  // Few round numbers may fall into the range: then those halfway between them too, and before the first.
+  if (plot.x.ticks.size() > 1 && plot.x.ticks.size() < 4) {
+    const double step = (plot.x.ticks[1] - plot.x.ticks[0]) / 2, first = plot.x.ticks[0] - step;
+    plot.x.ticks.clear();
+    for (int k = 0; k < 9; ++k) plot.x.ticks.push_back(first + k * step);
+  }
   plot.height = 100 + 20 * rows;
   if (range.low < 0 && range.high > 0)
     plot.marks.push_back(

@@ -213,7 +213,7 @@
     const some = points.filter((_, k) => k % every === 0).sort((p, q) => p[0] - q[0]);
     const stroke = faint(colour("posterior"), 0.45);
     return [{
-      width, height: 250, padding: [8, 8, 0, 0], scales: { x: { time: false } },
+      width, height: 250, padding: [8, 18, 0, 0], scales: { x: { time: false } },
       series: [{}, { label: P[b].name, stroke, paths: () => null, points: { show: true, size: 3, width: 0, fill: stroke, space: 0 } }],
       axes: [axis({ space: 60, label: P[a].name, labelSize: 18, labelGap: 0, labelFont: "12px system-ui, sans-serif" }),
         yAxis({ space: 40, label: P[b].name, labelSize: 18, labelGap: 2, labelFont: "12px system-ui, sans-serif" })],
