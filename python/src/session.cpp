@@ -1,6 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "python/src/session.hpp"
 
+#include "python/src/errors.hpp"
+
 namespace mlo::python {
 
 using namespace py::literals;
@@ -39,8 +41,20 @@ void Session::say(const std::string& phase, double share) {
   share_ = share;
 }
 
+namespace {
+
+// A report that a fit writes is in words of Python.
+template <class Watcher>
+void set_wording(Watcher& watcher) {
+  if constexpr (requires { watcher.wording; })
+    watcher.wording = [](std::string_view message) { return in_python(message); };
+}
+
+}  // namespace
+
 FitWatcher Session::watcher() {
   FitWatcher watcher;
+  set_wording(watcher);
   watcher.interrupt = &interrupt_;
   watcher.phase = [this](const std::string& phase, double share) { say(phase, share); };
   watcher.sampling = [this](const RunControl& control, const ChainOptions& options) {
