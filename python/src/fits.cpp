@@ -12,7 +12,9 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
+#include "mlo/fit/netcdf.hpp"
 #include "mlo/fit/predict.hpp"
+#include "mlo/fit/report.hpp"
 #include "mlo/fit/runs.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/method/read_options.hpp"
@@ -20,20 +22,6 @@
 #include "python/src/frame.hpp"
 #include "python/src/options.hpp"
 #include "python/src/session.hpp"
-
-// Parts of the library that a build may not have yet.
-#if __has_include("mlo/fit/netcdf.hpp")
-#include "mlo/fit/netcdf.hpp"
-#define MLO_HAS_NETCDF 1
-#else
-#define MLO_HAS_NETCDF 0
-#endif
-#if __has_include("mlo/fit/report.hpp")
-#include "mlo/fit/report.hpp"
-#define MLO_HAS_REPORT 1
-#else
-#define MLO_HAS_REPORT 0
-#endif
 
 namespace mlo::python {
 namespace {
@@ -140,11 +128,9 @@ PredictOptions predict_options(const py::dict& given) {
 }
 
 // All that there is one of per draw, for `draws` of them.
-template <class Chain>
-void shorten(Chain& chain, std::size_t draws) {
+void shorten(ChainDraws& chain, std::size_t draws) {
   chain.log_posteriors.resize(draws, std::numeric_limits<double>::quiet_NaN());
-  if constexpr (requires { chain.statistics; })
-    if (chain.statistics.size() > draws) chain.statistics.resize(draws);
+  if (chain.statistics.size() > draws) chain.statistics.resize(draws);
 }
 
 }  // namespace
@@ -175,14 +161,11 @@ FitResult HeldFit::with_draws() const {
 
 void add_fits(py::module_& module) {
   py::class_<HeldFit> fit_class(module, "Fit");
-#if MLO_HAS_NETCDF
   fit_class.def("to_netcdf", [](const HeldFit& f, const std::string& file) {
     const py::gil_scoped_release release;
     const FitResult whole = f.with_draws();
     write_netcdf(file, netcdf_input(whole.options, whole.summary, whole.chains));
   });
-#endif
-#if MLO_HAS_REPORT
   // `call` is what makes the same draws in Python.
   fit_class.def("report", [](const HeldFit& f, const std::string& file, const std::string& call) {
     const py::gil_scoped_release release;
@@ -192,7 +175,6 @@ void add_fits(py::module_& module) {
     input.predict_command = "fit.predict(new)";
     write_file(file, html_report(input));
   });
-#endif
   fit_class.def_property_readonly("names", [](const HeldFit& f) { return f.result().names; })
       .def_property_readonly("draws", &draws_view)
       .def_property_readonly("table",

@@ -41,20 +41,9 @@ void Session::say(const std::string& phase, double share) {
   share_ = share;
 }
 
-namespace {
-
-// A report that a fit writes is in words of Python.
-template <class Watcher>
-void set_wording(Watcher& watcher) {
-  if constexpr (requires { watcher.wording; })
-    watcher.wording = [](std::string_view message) { return in_python(message); };
-}
-
-}  // namespace
-
 FitWatcher Session::watcher() {
   FitWatcher watcher;
-  set_wording(watcher);
+  watcher.wording = [](std::string_view message) { return in_python(message); };
   watcher.interrupt = &interrupt_;
   watcher.phase = [this](const std::string& phase, double share) { say(phase, share); };
   watcher.sampling = [this](const RunControl& control, const ChainOptions& options) {

@@ -185,8 +185,6 @@ class Fits(PlaceTest):
         self.assertTrue(np.array_equal(posterior["x1"].values, fit["x1"]))
 
     def test_writes_netcdf(self):
-        if not hasattr(mlo._core.Fit, "to_netcdf"):
-            self.skipTest("this build has no netCDF")
         xarray = needs("xarray")
         needs("netCDF4")
         fit = mlo.fit("y ~ x1", logistic(), seed=1, draws=20, warmup=20)
@@ -195,8 +193,6 @@ class Fits(PlaceTest):
             self.assertTrue(np.array_equal(posterior["x1"].values, fit["x1"]))
 
     def test_writes_a_report_in_words_of_python(self):
-        if not hasattr(mlo._core.Fit, "report"):
-            self.skipTest("this build has no reports")
         fit = mlo.fit("y ~ x1", logistic(), seed=1, draws=100, warmup=50, prior_for={"x1": "normal(0, 2)"}, chains=2)
         path = fit.report(self.path("report.html"))
         with open(path, encoding="utf-8") as file:
