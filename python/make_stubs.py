@@ -6,6 +6,10 @@ PYTHONPATH=build/release/python python3 python/make_stubs.py      writes it; a t
 """
 import inspect
 import os
+import sys
+
+# The package beside this file has no extension module: the build's has.
+sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != os.path.dirname(os.path.abspath(__file__))]
 
 import mlo
 from mlo import _model, _options, _tools

@@ -124,10 +124,11 @@ def _array(columns: Columns, column: str, values):
 def _as_array(values):
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)
-        if values.dtype.kind in "fiu" and mask.any() and values.dtype.itemsize < 8 or values.dtype.kind == "f":
-            return values.astype(np.float64).filled(np.nan)
-        out = values.astype(object).filled(None)
-        return out if mask.any() else values.data
+        if not mask.any():
+            return values.data
+        out = values.data.astype(np.float64 if values.dtype.kind == "f" else object)
+        out[mask] = np.nan if values.dtype.kind == "f" else None
+        return out
     if isinstance(values, np.ndarray):
         return values
     array = np.asarray(values)
@@ -185,6 +186,13 @@ def _columns_of_mapping(data) -> Columns:
     return Columns(name, _names(name, keys), len(first), values.__getitem__)
 
 
+def _has_stream(data) -> bool:
+    try:
+        return hasattr(data, "__arrow_c_stream__")
+    except Exception:  # of the object's own attributes
+        return False
+
+
 def data_of(data, function: str = "fit"):
     """What the extension module takes as data."""
     if data is None:
@@ -197,7 +205,7 @@ def data_of(data, function: str = "fit"):
     if pandas is not None and isinstance(data, pandas.DataFrame):
         name = "the data frame"
         return Columns(name, _names(name, data.columns), len(data), lambda index: data.iloc[:, index])
-    if hasattr(data, "__arrow_c_stream__"):
+    if _has_stream(data):
         return Stream("the data", data)
     if isinstance(data, np.ndarray) and data.dtype.names is not None:
         name = "the array"

@@ -51,12 +51,12 @@ def _numbers(value):
     return float("nan") if value is None else value
 
 
-def _directory(path) -> str:
+def _directory(path, what: str = "directory") -> str:
     if not isinstance(path, (str, os.PathLike)):
-        raise usage(f"the directory must be a path (got {path!r})")
+        raise usage(f"the {what} must be a path (got {path!r})")
     text = os.fsdecode(os.fspath(path))
     if not text or "\0" in text:
-        raise usage(f"the directory must be a path (got {text!r})")
+        raise usage(f"the {what} must be a path (got {text!r})")
     return text
 
 
@@ -277,6 +277,29 @@ class Fit:
         if not self.formula:
             raise usage(f"{what}() is for fits of a formula; keep draws with numpy.save(file, fit.draws)")
 
+    def to_netcdf(self, file) -> None:
+        """Write a netCDF file in the layout of ArviZ's InferenceData: posterior and sample_stats."""
+        self._core.to_netcdf(_directory(file, "file"))
+
+    def report(self, file="report.html") -> str:
+        """Write one HTML file with the verdict, the table and the pictures; it opens without a network. Returns its path."""
+        self._needs_formula("report")
+        path = _directory(file, "file")
+        self._core.report(path, self._call())
+        return path
+
+    def _call(self) -> str:
+        """The call that makes the same draws, with the options that are not the usual ones."""
+        usual = {name: row["usual"] for name, row in _options.TABLE.items()}
+        words = [json.dumps(self.formula, ensure_ascii=False), "data"]
+        for name, value in self.options.items():
+            if name in ("formula", "data") or value in (None, [], {}, False) or str(value) == usual.get(name):
+                continue
+            if isinstance(value, list) and all(isinstance(pair, list) for pair in value):
+                value = dict(value)
+            words.append(f"{name}={value!r}")
+        return f"mlo.fit({', '.join(words)})"
+
     def to_arviz(self):
         """An arviz.InferenceData if ArviZ is installed, otherwise an xarray.Dataset with the same posterior."""
         posterior = {name: self[name] for name in self.names}
@@ -369,7 +392,7 @@ def fit(formula: str, data=None, *, progress=None, **options) -> Fit:
     data
         A path or a list of paths (CSV, Parquet, JSON lines, .npy), a pandas.DataFrame, a dict of arrays, a NumPy structured
         array, or anything with ``__arrow_c_stream__`` (polars, pyarrow, DuckDB). None if ``sql`` is given. Only columns that
-        the formula uses are read. bool, categorical and object columns are factors; NaN, None and NaT are missing.
+        the formula uses are read. Text, objects and categoricals are factors, bool is 0 and 1; NaN, None and NaT are missing.
     progress : None, bool or callable
         None: a line that changes, in a terminal or a notebook. True or False: always or never. A function: it is called
         ten times a second with a dict: phase, share, steps, of, acceptance.
@@ -396,7 +419,7 @@ def fit(formula: str, data=None, *, progress=None, **options) -> Fit:
     >>> mlo.fit("y ~ x9", data)
     Traceback (most recent call last):
         ...
-    mlo.UsageError: formula: no column "x9" in the data; its columns are y, x1, x2
+    mlo.UsageError: formula: no column "x9" in the data; its columns are "y", "x1", "x2"
     """
     if not isinstance(formula, str):
         if isinstance(data, str) and "~" in data:

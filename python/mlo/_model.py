@@ -152,6 +152,8 @@ class Kernel:
 
     @theta.setter
     def theta(self, value) -> None:
+        if value is None:
+            raise usage(f"theta must have {self.model.dim} numbers, one per parameter (got None)")
         self._core.theta = self.model._vector("theta", value, 0.0)
 
     @property

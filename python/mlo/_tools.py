@@ -226,8 +226,12 @@ def compare_methods(formula: str, data=None, methods=None, *, seconds: float = 1
     if not 0 <= draws <= 10**9:
         raise usage(f"reference_draws must be between 100 and 1,000,000,000 (got {draws})")
     length = _options.real("seconds", seconds)
-    return Comparison(watched(progress, lambda callback: _core.compare_methods(formula, source, names, length, draws, given,
-                                                                               callback)))
+    found = Comparison(watched(progress, lambda callback: _core.compare_methods(formula, source, names, length, draws, given,
+                                                                                callback)))
+    failures = [method["failure"] for method in found.info["methods"] if "failure" in method]
+    if failures and len(failures) == len(found.info["methods"]) and not found.interrupted:
+        raise usage(f"none of the methods could be compared: {failures[0]}")
+    return found
 
 
 _options.with_options(compare_methods, _SHARED)

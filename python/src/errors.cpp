@@ -26,7 +26,7 @@ std::string identifier(std::string_view name) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string literal(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -45,7 +45,7 @@ std::string value_words(const Option& option, const std::string& value) {
   } catch (const UsageError&) {
     // A parameter without its prior.
     return option.type() == Option::Type::pairs && option.rule.prior
-               ? fmt::format("{{{}: ...}}", quoted(value))
+               ? fmt::format("{{{}: ...}}", literal(value))
                : "";
   }
   switch (option.type()) {
@@ -57,23 +57,23 @@ std::string value_words(const Option& option, const std::string& value) {
       return value == "true" ? "True" : "False";
     case Option::Type::pairs: {
       const auto& [name, what] = option.rule.prior ? options.prior_for.front() : options.types.front();
-      return fmt::format("{{{}: {}}}", quoted(name), quoted(what));
+      return fmt::format("{{{}: {}}}", literal(name), literal(what));
     }
     case Option::Type::text:
     case Option::Type::texts:
       break;
   }
-  return quoted(value);
+  return literal(value);
 }
 
 std::string spelling(std::string_view name, std::string_view value) {
   if (name == "summary" && std::filesystem::exists(std::string(value) + "/run.json"))
-    return fmt::format("mlo.load({})", quoted(value));
+    return fmt::format("mlo.load({})", literal(value));
   // Of predict(); the option of that name is about columns.
   const bool predicted = name == "type" && (value == "link" || value == "response" || value == "draw");
   const bool other = std::find(other_arguments.begin(), other_arguments.end(), name) != other_arguments.end();
   if (predicted || (other && !value.empty() && name == "methods"))
-    return fmt::format("{}={}", identifier(name), quoted(value));
+    return fmt::format("{}={}", identifier(name), literal(value));
   const Option* const option = find_option(name);
   if (value.empty()) {
     if (option == nullptr && !other) return {};

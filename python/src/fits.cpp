@@ -11,7 +11,10 @@
 #include <utility>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/files.hpp"
+#include "mlo/fit/netcdf.hpp"
 #include "mlo/fit/predict.hpp"
+#include "mlo/fit/report.hpp"
 #include "mlo/fit/runs.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/method/read_options.hpp"
@@ -124,6 +127,12 @@ PredictOptions predict_options(const py::dict& given) {
   return o;
 }
 
+// All that there is one of per draw, for `draws` of them.
+void shorten(ChainDraws& chain, std::size_t draws) {
+  chain.log_posteriors.resize(draws, std::numeric_limits<double>::quiet_NaN());
+  if (chain.statistics.size() > draws) chain.statistics.resize(draws);
+}
+
 }  // namespace
 
 HeldFit::HeldFit(FitResult result) : result_(std::move(result)) {
@@ -145,14 +154,28 @@ FitResult HeldFit::with_draws() const {
     const double* const first = draws_.data() + c * numbers;
     chain.dim = dim();
     chain.draws.assign(first, first + numbers);
-    chain.log_posteriors.resize(draws_per_chain_, std::numeric_limits<double>::quiet_NaN());
+    shorten(chain, draws_per_chain_);
   }
   return out;
 }
 
 void add_fits(py::module_& module) {
-  py::class_<HeldFit>(module, "Fit")
-      .def_property_readonly("names", [](const HeldFit& f) { return f.result().names; })
+  py::class_<HeldFit> fit_class(module, "Fit");
+  fit_class.def("to_netcdf", [](const HeldFit& f, const std::string& file) {
+    const py::gil_scoped_release release;
+    const FitResult whole = f.with_draws();
+    write_netcdf(file, netcdf_input(whole.options, whole.summary, whole.chains));
+  });
+  // `call` is what makes the same draws in Python.
+  fit_class.def("report", [](const HeldFit& f, const std::string& file, const std::string& call) {
+    const py::gil_scoped_release release;
+    const FitResult whole = f.with_draws();
+    ReportInput input = report_input(whole, [](std::string_view message) { return in_python(message); });
+    input.command = call;
+    input.predict_command = "fit.predict(new)";
+    write_file(file, html_report(input));
+  });
+  fit_class.def_property_readonly("names", [](const HeldFit& f) { return f.result().names; })
       .def_property_readonly("draws", &draws_view)
       .def_property_readonly("table",
                              [](const HeldFit& f) { return as_table(in_python(f.result().summary)); })

@@ -1,6 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 #include "python/src/session.hpp"
 
+#include "python/src/errors.hpp"
+
 namespace mlo::python {
 
 using namespace py::literals;
@@ -41,6 +43,7 @@ void Session::say(const std::string& phase, double share) {
 
 FitWatcher Session::watcher() {
   FitWatcher watcher;
+  watcher.wording = [](std::string_view message) { return in_python(message); };
   watcher.interrupt = &interrupt_;
   watcher.phase = [this](const std::string& phase, double share) { say(phase, share); };
   watcher.sampling = [this](const RunControl& control, const ChainOptions& options) {

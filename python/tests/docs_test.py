@@ -54,7 +54,7 @@ class Docs(PlaceTest):
         self.assertIn('family : str, default "logistic"', text)
         self.assertIn("chains : int, default 4", text)
         self.assertNotIn("{options}", text)
-        self.assertNotIn("--", text.replace("Examples\n    --------", "").replace("-" * 4, "").replace("----", ""))
+        self.assertNotRegex(text, r"--[a-z]")
 
     def test_every_public_name_has_a_docstring(self):
         for name in mlo.__all__:
@@ -65,7 +65,7 @@ class Docs(PlaceTest):
                     self.assertTrue(inspect.getdoc(member), f"{kind.__name__}.{name}")
 
     def test_stubs_are_those_of_the_table(self):
-        sys.path.insert(0, os.path.join(SOURCE, "python"))
+        sys.path.append(os.path.join(SOURCE, "python"))
         import make_stubs
         with open(os.path.join(SOURCE, "python", "mlo", "__init__.pyi"), encoding="utf-8") as file:
             self.assertEqual(file.read(), make_stubs.stub(), "run python/make_stubs.py")

@@ -1,6 +1,7 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
 """Fits from Python: the same draws as the command's, and what can be asked of them."""
 import gc
+import html
 import html.parser
 import os
 import pickle
@@ -182,6 +183,25 @@ class Fits(PlaceTest):
         posterior = found if isinstance(found, xarray.Dataset) else found.posterior
         self.assertEqual(posterior["x1"].dims, ("chain", "draw"))
         self.assertTrue(np.array_equal(posterior["x1"].values, fit["x1"]))
+
+    def test_writes_netcdf(self):
+        xarray = needs("xarray")
+        needs("netCDF4")
+        fit = mlo.fit("y ~ x1", logistic(), seed=1, draws=20, warmup=20)
+        fit.to_netcdf(self.path("draws.nc"))
+        with xarray.open_dataset(self.path("draws.nc"), group="posterior") as posterior:
+            self.assertTrue(np.array_equal(posterior["x1"].values, fit["x1"]))
+
+    def test_writes_a_report_in_words_of_python(self):
+        fit = mlo.fit("y ~ x1", logistic(), seed=1, draws=100, warmup=50, prior_for={"x1": "normal(0, 2)"}, chains=2)
+        path = fit.report(self.path("report.html"))
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("<html", text)
+        self.assertNotIn("mlo fit ", text)
+        expected = """mlo.fit("y ~ x1", data, prior_for={'x1': 'normal(0, 2)'}, chains=2, warmup=50, draws=100, seed=1)"""
+        self.assertEqual(fit._call(), expected)
+        self.assertIn("mlo.fit(", html.unescape(text))
 
     def test_plots_of_every_kind(self):
         needs("matplotlib")

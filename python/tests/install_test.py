@@ -3,6 +3,7 @@
 directory has; MLO_PIP=full in the environment makes pip build everything itself, which takes minutes."""
 import glob
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -48,9 +49,11 @@ class Install(PlaceTest):
         self.run_in(sys.executable, "-m", "venv", "--system-site-packages", self.path("venv"))
         environment = {} if os.environ.get("MLO_PIP") == "full" else {"MLO_BUILD_DIR": BUILD}
         # A copy of what the package is made of, so that nothing is written to the sources.
-        for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "CMakeLists.txt", "cmake", "include", "src", "python",
+        for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "CMakeLists.txt", "cmake", "include", "src",
                      "experiments", "fuzz"):
             os.symlink(os.path.join(SOURCE, name), self.path(name))
+        shutil.copytree(os.path.join(SOURCE, "python"), self.path("python"),
+                        ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         self.run_in(self.path("venv", "bin", "python"), "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation",
                     self.place, **environment)
         out = self.run_in(self.path("venv", "bin", "python"), "-B", "-c", TRY, self.path("venv"))

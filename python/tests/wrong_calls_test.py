@@ -44,14 +44,14 @@ THINGS = {
 # Values that are of the right type and still wrong.
 WRONG = {
     "family": ["", "nonsense", "Logistic", "logistic ", "gaussian-mean-precision"],
-    "prior": ["", "normal", "normal(0)", "normal(0,-1)", "normal(0, 1) ", "gamma(1,1)", "flat()", "normal(nan, 1)"],
+    "prior": ["", "normal", "normal(0)", "normal(0,-1)", "gamma(1,1)", "flat(1)", "normal(nan, 1)"],
     "prior_intercept": ["", "normal", "normal(0)", "beta(1, 1)"],
     "prior_for": [{"nobody": "normal(0, 1)"}, {"x": "gamma(1, 1)"}, {"": "flat"}],
     "sql": ["", "select", "drop table t", "select 1"],
     "scale": ["", "nonsense"], "missing": ["", "nonsense", "empty"],
     "holdout": [0, 1, -0.1, 1.5, 1e-300], "max_levels": [0, -1, 1, 2**40],
     "row_weights": ["", "nobody", "w"], "trials": ["", "nobody", "w"],
-    "delimiter": [",", ";"], "decimal": [","], "comment": ["#"], "type": [{"nobody": "text"}, {"x": "word"}, {"w": "number"}],
+    "delimiter": [",", ";"], "decimal": [","], "comment": ["#"], "type": [{"nobody": "text"}, {"x": "word"}],
     "method": ["", "nonsense", "Exact", "nuts"],
     "subsample_size": [0, -5, 13, 10**18], "max_subsample_size": [0, -5, 10**18],
     "delta": [0, 1, 2, -1], "estimator": ["nonsense", "plain"], "weights": ["nonsense", "mlo"],
@@ -68,7 +68,7 @@ FORMULAS = ["", " ", "y", "~", "y ~", "~ x", "y ~ ~ x", "y ~ x ~ w", "y ~ nobody
             "y ~ x)", "y ~ log(", "y ~ log()", "y ~ log(x, 2, 3)", "y ~ nobody(x)", "y ~ log(w)", "w ~ x", "y ~ I(x", "y ~ x^0",
             "y ~ x^x", "y ~ x^(-1)", "y ~ `x", "y ~ 'x'", "y ~ \"x", "y ~ 2x", "y ~ x %% w", "y ~ x | w", "y ~ offset(w)",
             "y ~ bs(x, df = 0)", "y ~ bs(x, df = 10000)", "y ~ poly(x, 0)", "y ~ poly(x, 50)", "y ~ cut(x, 0)", "y ~ relevel(w)",
-            'y ~ relevel(w, ref = "z")', "y ~ factor(w, levels = 1)", "y ~ C(x, contr.sum)", "cbind(y) ~ x", "cbind(y, w) ~ x",
+            'y ~ relevel(w, ref = "z")', "y ~ factor(w, levels = 1)", "y ~ C(x, contr.nobody)", "cbind(y) ~ x", "cbind(y, w) ~ x",
             "y ~ 0", "y ~ -1", "y ~ x + I(2 * x)", "y ~ I(0 * x)", "y ~ I(1 / (0 * x))", "y ~ I(1e308 * 1e10 * x)", "y ~ \0",
             "y ~ x;", "y = x", "y ~ x # comment", "y ~ é", "y ~ x" + "(" * 500, "y ~ " + "+".join(["x"] * 3) + "++-", "\ud800 ~ x",
             "y ~ ifelse(x, 1)", "y ~ pmin()", "y ~ month(x)", "y ~ factor(x) : factor(w) : nobody", "I(w) ~ x", "y ~ x + .nobody"]
@@ -231,7 +231,7 @@ class WrongCalls(unittest.TestCase):
                     function(*arguments, **keywords)
                     wrong.append(f"{words}: no error")
                 except mlo.Error as error:
-                    if not str(error) or not error.what or "`" in str(error).replace("`x", "").replace("`1`", "") and "--" in str(error):
+                    if not str(error) or not error.what:
                         wrong.append(f"{words}: poor words: {error}")
                     if " --" in str(error):
                         wrong.append(f"{words}: words of the command line: {error}")

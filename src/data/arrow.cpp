@@ -15,19 +15,19 @@
 #include "mlo/base/errors.hpp"
 
 namespace mlo {
-namespace {
+namespace arrow {
 
 // A struct of the interface that is released when it is no longer needed.
 template <class Struct>
-class ArrowOwned {
+class Held {
  public:
-  ArrowOwned() = default;
-  explicit ArrowOwned(Struct* taken) : value_(std::exchange(*taken, Struct{})) {}
-  ~ArrowOwned() {
+  Held() = default;
+  explicit Held(Struct* taken) : value_(std::exchange(*taken, Struct{})) {}
+  ~Held() {
     if (value_.release != nullptr) value_.release(&value_);
   }
-  ArrowOwned(const ArrowOwned&) = delete;
-  ArrowOwned& operator=(const ArrowOwned&) = delete;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
 
   [[nodiscard]] bool empty() const noexcept { return value_.release == nullptr; }
   Struct* get() noexcept { return &value_; }
@@ -37,13 +37,13 @@ class ArrowOwned {
   Struct value_{};
 };
 
-using ArrowBatch = std::shared_ptr<ArrowOwned<ArrowArray>>;
+using Batch = std::shared_ptr<Held<ArrowArray>>;
 
-}  // namespace
+}  // namespace arrow
 
 struct ArrowReader::Impl {
-  ArrowOwned<ArrowArrayStream> stream;
-  ArrowOwned<ArrowSchema> schema;
+  arrow::Held<ArrowArrayStream> stream;
+  arrow::Held<ArrowSchema> schema;
   Source source;
   ReadOptions options;
   std::vector<std::string> header;
@@ -72,8 +72,8 @@ struct ArrowReader::Impl {
   }
 
   // Null at the end.
-  ArrowBatch next() {
-    auto batch = std::make_shared<ArrowOwned<ArrowArray>>();
+  arrow::Batch next() {
+    auto batch = std::make_shared<arrow::Held<ArrowArray>>();
     check(stream->get_next(stream.get(), batch->get()));
     if (batch->empty()) return nullptr;
     const ArrowArray& rows = *batch->get();
@@ -85,14 +85,15 @@ struct ArrowReader::Impl {
     return batch;
   }
 
-  static arrow::Slice slice(const ArrowBatch& batch, std::size_t column) {
+  static arrow::Slice slice(const arrow::Batch& batch, std::size_t column) {
     const ArrowArray& rows = *batch->get();
     return {rows.children[column], static_cast<std::size_t>(rows.offset),
             static_cast<std::size_t>(rows.length)};
   }
 
   // The column in the memory of its only batch. Empty: it must be copied.
-  std::optional<Column> borrowed(const ArrowBatch& batch, std::size_t at, const arrow::CellType& type) const {
+  std::optional<Column> borrowed(const arrow::Batch& batch, std::size_t at,
+                                 const arrow::CellType& type) const {
     const std::optional<ColumnType> asked = asked_type(options, header[at]);
     if (type.kind != arrow::Kind::float64 || type.dictionary || asked == ColumnType::text) return {};
     const arrow::Slice cells = slice(batch, at);
@@ -126,19 +127,19 @@ Table ArrowReader::read_columns(std::span<const std::string> wanted, const Progr
     readers.emplace_back(types.back(), TypedColumn(name, text, &in.source, asked_na(in.options)));
   }
   Table table{.source = in.source, .columns = {}, .rows = 0};
-  const ArrowBatch first = in.next();
-  ArrowBatch second = first == nullptr ? nullptr : in.next();
+  const arrow::Batch first = in.next();
+  arrow::Batch second = first == nullptr ? nullptr : in.next();
   std::vector<std::optional<Column>> borrowed(wanted.size());
   if (first != nullptr && second == nullptr)
     for (std::size_t k = 0; k < wanted.size(); ++k) borrowed[k] = in.borrowed(first, positions[k], types[k]);
-  const auto append = [&](const ArrowBatch& batch) {
+  const auto append = [&](const arrow::Batch& batch) {
     table.rows += static_cast<std::size_t>(batch->get()->length);
     for (std::size_t k = 0; k < wanted.size(); ++k)
       if (!borrowed[k]) readers[k].append(Impl::slice(batch, positions[k]));
     if (progress) progress(0);  // how much there will be is not known
   };
   if (first != nullptr) append(first);
-  for (ArrowBatch batch = std::move(second); batch != nullptr; batch = in.next()) append(batch);
+  for (arrow::Batch batch = std::move(second); batch != nullptr; batch = in.next()) append(batch);
   for (std::size_t k = 0; k < wanted.size(); ++k)
     table.columns.push_back(borrowed[k] ? std::move(*borrowed[k]) : std::move(readers[k]).take());
   in.fingerprint = fingerprint_of(table.columns);

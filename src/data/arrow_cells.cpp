@@ -119,7 +119,6 @@ bool plain_type(std::string_view format, CellType& type) {
 
 bool CellType::is_text() const noexcept {
   switch (kind) {
-    case Kind::boolean:
     case Kind::text:
     case Kind::large_text:
     case Kind::text_view:

@@ -8,6 +8,7 @@
 #include "fit/run_directory.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
+#include "mlo/base/special.hpp"
 #include "mlo/report/stan_csv.hpp"
 
 namespace mlo {
@@ -53,7 +54,12 @@ KeptRun run_of(const FitResult& fit) {
           .names = fit.names,
           .columns = fit.columns,
           .recipe = fit.recipe,
-          .chains = fit.chains};
+          .chains = fit.chains,
+          .summary = fit.summary,
+          .facts = fit.facts,
+          .version = version(),
+          .simd = simd_target(),
+          .fingerprint = fmt::format("{:016x}", fit.fingerprint)};
 }
 
 FitResult read_fit(const std::string& run_directory) {
@@ -64,7 +70,8 @@ FitResult read_fit(const std::string& run_directory) {
   fit.columns = std::move(run.columns);
   fit.recipe = std::move(run.recipe);
   fit.chains = std::move(run.chains);
-  fit.summary = read_summary(run_directory);
+  fit.summary = std::move(run.summary);
+  fit.facts = std::move(run.facts);
   fit.options = std::move(run.options);
   fit.fingerprint = directory.fingerprint();
   return fit;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
 namespace mlo {
@@ -61,6 +62,24 @@ TEST(HoldOut, DividesTheRowsAndRemembersTheirPlaces) {
       EXPECT_EQ(part->columns[1].text().codes[k], all.columns[1].text().codes[row]);
       EXPECT_EQ(part->source.place(k), all.source.place(row));
     }
+  }
+}
+
+TEST(HoldOut, CopiesBorrowedNumbersAndFollowsTheFirstWordOfAColumn) {
+  const Table all = numbered(200);
+  for (std::size_t first = 0; first < 200; first += 7) {
+    Table kept = all;
+    const auto owner = std::make_shared<const Numbers>(all.columns[0].numbers());
+    kept.columns[0].cells = BorrowedNumbers{*owner, owner};
+    kept.columns[1].text().words = Text::Words{.first = first, .count = 1, .cells = 150};
+    const Table held = hold_out(kept, 3, 0.2);
+    for (std::size_t k = 0; k < kept.rows; ++k)
+      EXPECT_FALSE(held_out(3, 0.2, static_cast<std::size_t>(kept.columns[0].values()[k])));
+    EXPECT_EQ(owner->size(), 200U);
+    const auto& words = kept.columns[1].text().words;
+    EXPECT_EQ(words.has_value(), !held_out(3, 0.2, first));
+    if (words) EXPECT_EQ(kept.columns[0].values()[words->first], static_cast<double>(first));
+    EXPECT_FALSE(held.columns[1].text().words);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -130,6 +131,46 @@ TEST(DesignMessage, NamesATextColumnWhereNumbersAreNeeded) {
       EXPECT_EQ(error.what(),
                 fmt::format("shop.csv: column \"colour\" holds text (\"red\"), but {} needs numbers", user));
     }
+  }
+}
+
+TEST(Column, OfBorrowedNumbersReadsThemWhereTheyAreAndKeepsThemAlive) {
+  auto owner = std::make_shared<Numbers>(Numbers{1.5, 2.5, 4.5});
+  const std::weak_ptr<Numbers> watched = owner;
+  Design design;
+  {
+    Table table;
+    table.rows = 3;
+    table.columns.push_back({"y", {1, 2, 5}});
+    table.columns.push_back({"x", BorrowedNumbers{*owner, owner}});
+    const Column& x = table.columns[1];
+    EXPECT_EQ(x.values().data(), owner->data());
+    EXPECT_EQ(x.size(), 3U);
+    EXPECT_FALSE(x.is_text());
+    EXPECT_THROW(static_cast<void>(x.numbers()), std::bad_variant_access);
+    owner.reset();
+    EXPECT_FALSE(watched.expired());
+    const std::vector<std::string> columns{"y", "x"};
+    design = build_design(parse_formula("y ~ x", columns), std::move(table), {});
+  }
+  EXPECT_TRUE(watched.expired());  // the design has rows of its own
+  std::vector<double> row(2);
+  design.user_row(2, row);
+  EXPECT_NEAR(row[1], 4.5, 1e-12);
+}
+
+TEST(Text, KeepsTheOrderOfItsLevelsOnlyIfItIsTheUsers) {
+  const std::vector<std::string> columns{"y", "f"};
+  for (const bool in_order : {false, true}) {
+    Table table;
+    table.rows = 6;
+    table.columns.push_back({"y", {1, 2, 5, 3, 4, 6}});
+    Text f{.levels = {"low", "unused", "high", "hot"}, .codes = {0, 2, 3, 2, 0, 3}};
+    f.in_order = in_order;
+    table.columns.push_back({"f", f});
+    const Design design = build_design(parse_formula("y ~ f", columns), std::move(table), {});
+    EXPECT_EQ(design.names, in_order ? (std::vector<std::string>{"(Intercept)", "fhigh", "fhot"})
+                                     : (std::vector<std::string>{"(Intercept)", "fhot", "flow"}));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/kernel/full.hpp"
@@ -328,6 +329,48 @@ TEST(Sample, AnInterruptBeforeTheFirstStepLeavesNothing) {
   SampleWatcher watcher;
   watcher.interrupt = &now;
   EXPECT_THROW(static_cast<void>(sample(model, options("full", 1, 1, 10, 10), watcher)), Interrupted);
+}
+
+TEST(Stepped, ChainMakesTheStepsOfARun) {
+  const auto model = logistic();
+  for (const char* method : {"full", "mlo", "difference"}) {
+    const MethodOptions o = options(method, 5, 2, 0, 30);
+    const Samples run = sample(*model, o);
+    for (std::size_t chain = 0; chain < 2; ++chain) {
+      const std::unique_ptr<SteppedChain> stepped = stepped_chain(*model, o, {}, chain);
+      stepped->freeze();
+      std::vector<double> user(model->dim());
+      for (std::size_t k = 0; k < 30; ++k) {
+        const StepInfo info = stepped->step();
+        EXPECT_EQ(info.steps, 1U);
+        model->to_user(params(stepped->state().theta), user);
+        for (std::size_t j = 0; j < user.size(); ++j)
+          EXPECT_EQ(user[j], run.chains[chain].draws[k * user.size() + j]) << method << ' ' << k;
+      }
+      EXPECT_EQ(stepped->steps(), 30U);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(stepped_chain(*model, options("exact", 5, 2, 0, 30), {}, 0)), UsageError);
+}
+
+TEST(OwnWeights, AreCheckedAndUsed) {
+  const auto model = logistic();
+  const MethodOptions o = options("mlo", 5, 1, 10, 30);
+  EXPECT_THROW(static_cast<void>(sample(*model, o, {1, 2}, {})), UsageError);
+  EXPECT_THROW(static_cast<void>(sample(*model, o, std::vector<double>(9000, 0.0), {})), UsageError);
+  EXPECT_THROW(
+      static_cast<void>(sample(*model, options("full", 5, 1, 10, 30), std::vector<double>(9000, 1.0), {})),
+      UsageError);
+  // Weights in proportion to each other are the same.
+  std::vector<double> weights(9000), twice(9000);
+  for (std::size_t i = 0; i < 9000; ++i) {
+    weights[i] = 1 + static_cast<double>(i % 7);
+    twice[i] = 2 * weights[i];
+  }
+  const Samples a = sample(*model, o, weights, {}), b = sample(*model, o, twice, {});
+  EXPECT_EQ(a.chains[0].draws, b.chains[0].draws);
+  EXPECT_NE(a.chains[0].draws, sample(*model, o).chains[0].draws);
+  EXPECT_EQ(a.notes[0], "rows drawn with weights of your own");
 }
 
 }  // namespace

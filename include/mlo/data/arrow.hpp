@@ -1,9 +1,9 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Reads a stream of Arrow's C interface: what polars, pyarrow, DuckDB and others hand over in memory.
 //
-// Integers, decimals and floats are numbers; strings and dictionaries are text; booleans are the words False
-// and True; dates and times are text in ISO form. Null and NaN are missing. A column of 64-bit floats without
-// nulls that comes in one piece is not copied.
+// Integers, decimals, floats and booleans are numbers; strings and dictionaries are text; dates and times are
+// text in ISO form. Null and NaN are missing. A column of 64-bit floats without nulls that comes in one piece
+// is not copied.
 #pragma once
 
 #include <cstdint>
