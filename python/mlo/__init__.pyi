@@ -169,7 +169,9 @@ def fit(
     seed: int | None = ...,
     threads: int | None = ...,
     out: _Path | None = ...,
+    format: str | None = ...,
     resume: bool | None = ...,
+    report: bool | None = ...,
 ) -> Fit: ...
 def describe(
     data: Any = ..., formula: str | None = ..., *, progress: _Progress = ...,
@@ -224,6 +226,8 @@ def compare_methods(
     draws: int | None = ...,
     seed: int | None = ...,
     threads: int | None = ...,
+    format: str | None = ...,
+    report: bool | None = ...,
 ) -> Comparison: ...
 def sample(
     model: Model, method: str = ..., *, weights: Any = ..., progress: _Progress = ...,
@@ -244,6 +248,8 @@ def sample(
     thin: int | None = ...,
     seed: int | None = ...,
     threads: int | None = ...,
+    format: str | None = ...,
+    report: bool | None = ...,
 ) -> Fit: ...
 def kernel(
     model: Model, method: str = ..., *, weights: Any = ..., chain: int = ...,
@@ -264,6 +270,8 @@ def kernel(
     thin: int | None = ...,
     seed: int | None = ...,
     threads: int | None = ...,
+    format: str | None = ...,
+    report: bool | None = ...,
 ) -> Kernel: ...
 def load(directory: Any) -> Fit: ...
 def resume(directory: Any, data: Any = ..., *, threads: int = ..., progress: _Progress = ...) -> Fit: ...
