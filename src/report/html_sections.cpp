@@ -60,7 +60,7 @@ std::string row_interval(const ParameterSummary& p, const ForestRange& range) {
     } else if (p.hpd_low > range.high) {
       out += fmt::format(R"(<path class="mean" d="M{} 9l-6-4v8z"/>)", width - 1);
     } else {
-      out += fmt::format(R"(<circle class="mean" cx="{:.1f}" cy="9" r="3"/>)", at(p.mean));
+      out += fmt::format(R"(<circle class="mean" cx="{:.1f}" cy="9" r="2.5"/>)", at(p.mean));
     }
   }
   return out + "</svg>";

@@ -30,8 +30,9 @@ void say_data(const RunSummary& s, ReportVerdict& verdict) {
 
 // Exact or not, and why.
 void say_promise(const RunSummary& s, ReportVerdict& verdict) {
-  const std::string rows =
-      s.method.rows_per_step < 0.005 ? std::string("almost none") : plain_number(s.method.rows_per_step);
+  const std::string rows = s.method.rows_per_step == 0      ? std::string("none")
+                           : s.method.rows_per_step < 0.005 ? std::string("almost none")
+                                                            : plain_number(s.method.rows_per_step);
   const std::string reads =
       fmt::format("a step reads {} of the {} rows on average", rows, grouped(s.data.used));
   if (s.method.bound_violations > 0) {

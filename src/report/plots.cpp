@@ -400,7 +400,7 @@ ForestRange forest_range(std::span<const ParameterSummary> all, std::span<const 
   for (const std::size_t j : every) (aside(j) ? outside : rest).push_back(j);
   if (outside.empty() || rest.empty()) return out;
   ForestRange without = range(rest);
-  if (without.high - without.low >= 0.5 * (out.high - out.low)) return out;
+  if (without.high - without.low >= 0.8 * (out.high - out.low)) return out;
   without.outside = std::move(outside);
   return without;
 }

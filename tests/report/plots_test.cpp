@@ -113,11 +113,11 @@ TEST(ForestRange, LeavesOutAnInterceptThatWouldSqueezeTheOthers) {
   EXPECT_EQ(without.outside, std::vector<std::size_t>{0});
   EXPECT_EQ(without.low, -1);
   EXPECT_EQ(without.high, 2);
-  p[0].hpd_low = -2;
-  p[0].hpd_high = -1.5;
+  p[0].hpd_low = -1.2;
+  p[0].hpd_high = -1.1;
   const ForestRange with = forest_range(p, all);
   EXPECT_TRUE(with.outside.empty());
-  EXPECT_EQ(with.low, -2);
+  EXPECT_EQ(with.low, -1.2);
 }
 
 TEST(PlotSheet, IsWellFormedForEveryKindAndAwkwardDraws) {

@@ -85,7 +85,7 @@ struct CorrelatedPair {
                                                           std::size_t count);
 
 // The range of the x axis of a forest plot: that of the 95 % intervals, without an intercept or second
-// parameter that would squeeze the others into less than half of it.
+// parameter that would squeeze the others into less than four fifths of it.
 struct ForestRange {
   double low = 0, high = 1;
   std::vector<std::size_t> outside{};  // the parameters that were left out
