@@ -13,10 +13,8 @@
 #include "mlo/base/special.hpp"
 #include "mlo/data/duckdb.hpp"
 #include "mlo/fit/fit.hpp"
-#include "mlo/report/netcdf.hpp"
-#if __has_include("mlo/report/html.hpp")
 #include "mlo/report/html.hpp"
-#endif
+#include "mlo/report/netcdf.hpp"
 
 namespace mlo::cli {
 namespace {
@@ -84,11 +82,9 @@ void run_doctor() {
   line("netCDF", found_or_why([] { return fmt::format("{}: writes draws.nc", netcdf_library()); }));
   const std::string module = python_module();
   line("Python", module.empty() ? "module mlo not found by python3" : fmt::format("module mlo {}", module));
-#if __has_include("mlo/report/html.hpp")
   line("report", report_is_interactive()
                      ? "plots can be zoomed"
                      : "plots are fixed: the plotting library was absent when mlo was built");
-#endif
   print(text);
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// netCDF's C functions, found in libnetcdf.so at run time. Linked to it, the command would load 35 more
+// netCDF's C functions, found in libnetcdf.so at run time. Linked to it, the command would load 43 more
 // libraries whenever it starts. Declared here by hand, as far as they are used; netCDF keeps them as they
 // are.
 #pragma once

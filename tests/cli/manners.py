@@ -26,6 +26,7 @@ class Doctor(CommandTest):
         self.assertRegex(lines["DuckDB"], r"^v\d+\.\d+\.\d+ \(.*\): reads Parquet|^not found\. .* ./setup --duckdb")
         self.assertRegex(lines["netCDF"], r"^\d+\.\d+\.\d+ \(libnetcdf\.so.*\): writes draws\.nc|^not found\. .*libnetcdf19")
         self.assertIn("module mlo", lines["Python"])
+        self.assertRegex(lines["report"], "^plots (can be zoomed|are fixed)")
 
     def test_what_is_not_there_is_said_with_a_remedy(self):
         text = self.good("doctor", variables={"MLO_NETCDF": "/nowhere.so", "MLO_DUCKDB": "/nowhere.so", "PATH": "/nowhere"}).stdout
