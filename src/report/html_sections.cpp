@@ -186,12 +186,12 @@ Section parameters(const ReportInput& input) {
   if (count == 0 || view_of(input).draws() == 0) return {};
   const bool priors = !input.facts.priors.empty(), laplace = !input.facts.mode.empty();
   std::string body = "<p class=\"note\">";
-  body += "Left: the posterior density";
+  body += "<b>Density</b>: the posterior";
   if (laplace) body += ", with the Laplace fit (dashed), the normal law around the mode";
   if (priors) body += laplace ? ", and the prior (grey)" : ", with the prior (grey)";
   body +=
-      ". Middle: each chain's draws in order; they should look alike and show no trend. Right: how often each chain has "
-      "low and high ranks among all draws; level lines show that the chains agree.";
+      ". <b>Trace</b>: each chain's draws in order; they should look alike and show no trend. <b>Ranks</b>: how often "
+      "each chain has low and high ranks among all draws; level lines show that the chains agree.";
   if (stride > 1)
     body += fmt::format(
         " To keep this file small, traces and pairs show every {}{} draw; all else is of all draws.", stride,

@@ -208,6 +208,26 @@ class Page(CommandTest):
         self.assertEqual(b.run(title), "poly(x1, 7)3")
         self.assertEqual(b.problems, [])
 
+    def test_without_the_library_and_without_scripts_the_pictures_are_still(self):
+        # As a build without uPlot makes the page; where there is none anyway, this is the page itself.
+        page = self.read("run", "report.html").decode()
+        scripts = [match for match in re.finditer(r"<script>.*?</script>", page, re.S) if "uPlot=" in match[0]]
+        for match in reversed(scripts):
+            page = page[:match.start()] + page[match.end():]
+        b = self.browser
+        pictures = "document.querySelectorAll('#cards svg.plot, #pairs svg.plot').length"
+        b.open(self.path(self.write("still.html", page)))
+        self.assertFalse(self.charts())
+        self.assertEqual(b.run(pictures), 4)  # densities, traces, ranks, pairs
+        self.assertEqual(b.run("document.getElementById('cards-search').closest('p').hidden"), True)
+        self.assertEqual(b.run("document.querySelectorAll('#table th button').length"), 9)
+        b.call("Emulation.setScriptExecutionDisabled", value=True)
+        self.addCleanup(b.call, "Emulation.setScriptExecutionDisabled", value=False)
+        b.open(self.path("run", "report.html"))
+        self.assertEqual(b.run(pictures), 4)
+        self.assertEqual(len(self.names()), 9)
+        self.assertEqual(b.problems, [])
+
     def test_it_is_dark_where_the_reader_wants_it(self):
         b = self.browser
 
