@@ -78,7 +78,9 @@ TEST(HoldOut, CopiesBorrowedNumbersAndFollowsTheFirstWordOfAColumn) {
     EXPECT_EQ(owner->size(), 200U);
     const auto& words = kept.columns[1].text().words;
     EXPECT_EQ(words.has_value(), !held_out(3, 0.2, first));
-    if (words) EXPECT_EQ(kept.columns[0].values()[words->first], static_cast<double>(first));
+    if (words) {
+      EXPECT_EQ(kept.columns[0].values()[words->first], static_cast<double>(first));
+    }
     EXPECT_FALSE(held.columns[1].text().words);
   }
 }
