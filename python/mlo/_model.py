@@ -98,6 +98,7 @@ def _prepared(function: str, model, method: str, weights, options: dict):
         if not own:
             raise usage(f"weights must have {model.rows} numbers, one per row")
     options.setdefault("threads", 1)  # Python runs one thread at a time anyway
+    options.setdefault("thin", 1)  # what a step costs is the model's secret
     given = _options.given(function, options, _SAMPLED, extra=("progress", "chain"))
     return [("method", method), *given], own
 
@@ -115,7 +116,7 @@ def sample(model: Model, method: str = "full", *, weights=None, progress=None, *
 
     {options}
 
-    An exception of the model's functions comes out as it is.
+    Here the defaults are threads=1 and thin=1. An exception of the model's functions comes out as it is.
     """
     given, own = _prepared("sample", model, method, weights, options)
     return Fit(watched(progress, lambda callback: model._core.sample(given, own, callback)))

@@ -58,28 +58,17 @@ std::size_t rows_of(const py::array& array) { return static_cast<std::size_t>(ar
 
 // Beyond 2^53 a whole number may have no double of its own.
 template <class T>
-void check_exact(TypedColumn& column, T value) {
+bool is_exact(T value) {
   constexpr auto most = std::int64_t{1} << 53;
-  if (std::cmp_greater(value, most) || std::cmp_less(value, -most))
+  return !std::cmp_greater(value, most) && !std::cmp_less(value, -most);
+}
+template <class T>
+void check_exact(TypedColumn& column, T value) {
+  if (!is_exact(value))
     column.refuse(
         fmt::format("{} is beyond 2^53, so that it may have no exact value in double precision; use "
                     "astype(float) if the nearest one will do, or astype(str) if it is a label",
                     value));
-}
-
-template <class T>
-Column column_of_numbers(const py::array& array, const Wanted& wanted) {
-  const Cells<T> cells(array);
-  TypedColumn out = wanted.cells(false);
-  const std::size_t rows = rows_of(array);
-  out.reserve(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const T value = cells[i];
-    if constexpr (std::integral<T> && sizeof(T) == 8)
-      if (!out.is_text()) check_exact(out, value);
-    out.add(value);
-  }
-  return std::move(out).take();
 }
 
 // By their bits, without a branch: the compiler makes SIMD code of it.
@@ -88,6 +77,33 @@ bool has_infinity(std::span<const double> cells) {
   std::uint64_t found = 0;
   for (const double v : cells) found |= (std::bit_cast<std::uint64_t>(v) & magnitude) == infinity ? 1U : 0U;
   return found != 0;
+}
+
+template <class T>
+Column column_of_numbers(const py::array& array, const Wanted& wanted) {
+  const Cells<T> cells(array);
+  const std::size_t rows = rows_of(array);
+  TypedColumn out = wanted.cells(false);
+  if (!out.is_text()) {
+    Numbers numbers(rows);
+    bool fine = true;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const T value = cells[i];
+      numbers[i] = static_cast<double>(value);
+      if constexpr (std::integral<T> && sizeof(T) == 8) fine = fine && is_exact(value);
+    }
+    if constexpr (std::floating_point<T>) fine = !has_infinity(numbers);
+    if (fine) return {wanted.name, std::move(numbers)};
+  }
+  // Cell by cell: as words, or to say which one is wrong.
+  out.reserve(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const T value = cells[i];
+    if constexpr (std::integral<T> && sizeof(T) == 8)
+      if (!out.is_text()) check_exact(out, value);
+    out.add(value);
+  }
+  return std::move(out).take();
 }
 
 // Doubles that lie side by side are used where they are.

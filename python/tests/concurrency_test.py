@@ -159,8 +159,8 @@ print("resumed")
         self.assertTrue({"warm-up", "sampling"} & {now["phase"] for now in seen})
 
     def test_progress_is_a_line_in_a_terminal_and_silent_elsewhere(self):
-        code = ("import mlo; mlo.fit('y ~ x1', mlo.simulate('logistic', rows=20000, seed=1), method='full', thin=1, warmup=15000,"
-                " draws=15000, chains=2, seed=1)")
+        code = ("import mlo; mlo.fit('y ~ x1', mlo.simulate('logistic', rows=20000, seed=1), method='full', thin=1, warmup=6000,"
+                " draws=6000, chains=2, seed=1)")
         self.assertEqual(python(code).stderr, "")
         import pty
         ours, theirs = pty.openpty()

@@ -57,8 +57,8 @@ class Models(unittest.TestCase):
         prior = lambda theta: -0.5 * np.sum((theta / 10) ** 2)  # noqa: E731
         plain = mlo.Model(logistic, ROWS, 3, log_prior=prior)
         smart = mlo.Model(logistic, ROWS, 3, log_prior=prior, gradients=gradients)
-        a = mlo.sample(plain, "full", seed=4, draws=1000)
-        b = mlo.sample(smart, "full", seed=4, draws=1000)
+        a = mlo.sample(plain, "full", seed=4, draws=500, warmup=200)
+        b = mlo.sample(smart, "full", seed=4, draws=500, warmup=200)
         reference = mlo.fit("y ~ a + b", {"y": y, "a": x[:, 1], "b": x[:, 2]}, prior="normal(0, 10)", seed=9, draws=5000)
         for j in range(3):
             sd = reference.draws[:, :, j].std()
@@ -136,8 +136,11 @@ class Models(unittest.TestCase):
                     mlo.sample(mlo.Model(failing, ROWS, 1), "full", seed=1, threads=threads)
         with self.assertRaises(ZeroDivisionError):
             mlo.sample(mlo.Model(terms, ROWS, 1, log_prior=lambda theta: 1 / 0), "full", seed=1)
-        fragile = mlo.kernel(mlo.Model(failing, ROWS, 1), "full", seed=1) if False else None
-        self.assertIsNone(fragile)
+        calls[0], limit = 0, 60
+        fragile = mlo.kernel(mlo.Model(failing, ROWS, 1), "full", seed=1)
+        with self.assertRaisesRegex(Mine, "call 61"):
+            for _ in range(100):
+                fragile.step()
 
     def test_what_functions_return_is_checked(self):
         wrong = (lambda t, r: None, lambda t, r: "word", lambda t, r: np.zeros(len(r) + 1), lambda t, r: np.zeros((len(r), 1)),
