@@ -213,8 +213,10 @@ void run_automatic(Sampler& s) {
   if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
     const auto expansion = expanded_jointly(s, *surfaced);
     const double rows = expansion->expected_rows();
-    // A row is evaluated at both ends of a move, by two or three times the work of a curve.
-    if (StepCost{model.dim(), 4 * rows, false}.nanoseconds() < 2 * pass.nanoseconds()) {
+    // A row is evaluated at both ends of a move, by two or three times the work of a curve. Where the second
+    // parameter is barely known, its posterior is wider than the Laplace fit, and more rows are read.
+    const double work = expansion->sd_of_second > 0.2 ? 40 : 4;
+    if (StepCost{model.dim(), work * rows, false}.nanoseconds() < 2 * pass.nanoseconds()) {
       choose(s, Role::exact,
              fmt::format("the exact posterior from about {} rows per step (of {})", plain_number(rows, 2),
                          grouped(model.rows())));

@@ -492,6 +492,7 @@ JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const
           .inverse_expected = inverse,
           .boxes = std::move(boxes),
           .prior_of_second = std::move(prior),
+          .sd_of_second = sd,
           .constant = mode.likelihood.value,
           .passes = chosen.passes};
 }

@@ -118,7 +118,7 @@ class Seeds(CommandTest):
             alone = self.fitted(f"{method}-alone", *options, chains=1)
             together = self.fitted(f"{method}-together", *options, chains=4)
             self.assertEqual(together[0], alone[0])
-            self.assertEqual(len({chain.split(b"\nlp__")[1] for chain in together}), 4)
+            self.assertEqual(len({chain.split(b"\nlp__")[1] for chain in together[:4]}), 4)
 
     def test_another_seed_gives_other_draws(self):
         data = self.make_data()

@@ -68,8 +68,9 @@ struct JointExpansion {
   // The log prior of the second parameter at u, without its Taylor polynomial of degree 2. Empty: the kernel
   // evaluates all priors as they are.
   std::function<double(double u)> prior_of_second;
-  double constant = 0;  // the log-likelihood at the centre
-  double passes = 0;    // over the data, to compute all this
+  double sd_of_second = 0;  // of u, by the Laplace fit
+  double constant = 0;      // the log-likelihood at the centre
+  double passes = 0;        // over the data, to compute all this
 
   // Rows per step, roughly.
   [[nodiscard]] double expected_rows() const noexcept;
