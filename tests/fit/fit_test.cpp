@@ -414,7 +414,8 @@ class TableRun : public testing::Test {
 TEST_F(TableRun, IsKeptLikeThatOfAFile) {
   options_.draws = 200;
   const FitResult result = fit(kept(), table_);
-  EXPECT_EQ(files(), (std::vector<std::string>{"draws-1.csv", "draws-2.csv", "run.json", "summary.csv"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"draws-1.csv", "draws-2.csv", "run.json", "statistics.csv",
+                                               "summary.csv"}));
   EXPECT_EQ(as_table(read_summary(kept().out)), as_table(result.summary));
   EXPECT_EQ(read_file(kept().out + "/summary.csv"), as_csv(result.summary.parameters));
   const FitResult unkept = fit(options_, table_);
@@ -437,7 +438,8 @@ TEST_F(TableRun, IsResumedToTheDrawsItWouldHaveHad) {
   const FitResult whole = fit(options_, table_), resumed = fit(resume, table_);
   EXPECT_FALSE(resumed.summary.interrupted);
   for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(resumed.chains[c].draws, whole.chains[c].draws);
-  EXPECT_EQ(files(), (std::vector<std::string>{"draws-1.csv", "draws-2.csv", "run.json", "summary.csv"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"draws-1.csv", "draws-2.csv", "run.json", "statistics.csv",
+                                               "summary.csv"}));
   EXPECT_THROW(static_cast<void>(fit(resume, table_)), UsageError);  // it is finished
 }
 
