@@ -352,6 +352,7 @@ TEST(Checkpoint, RefusesARecordWhosePartsDoNotFit) {
       (std::filesystem::temp_directory_path() / ("mlo-checkpoint-parts-" + std::to_string(::getpid())))
           .string();
   ChainRecord good;
+  good.state.theta = Eigen::Vector2d(1, 2);
   good.dim = 2;
   good.draws = {1, 2, 3, 4};
   good.log_posteriors = {0.5, 0.25};
