@@ -27,6 +27,7 @@ std::optional<double> number_in(std::string_view text) {
 
 template <class T>
 void hash_values(Fingerprint& hash, std::span<const T> values) {
+  if (values.empty()) return;  // nothing is added, and there may be no memory to point to
   hash.add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
 }
 template <class T>
