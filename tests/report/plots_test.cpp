@@ -150,8 +150,8 @@ TEST(PlotSheet, DrawsThePriorAndTheLaplaceFitWhereTheyAreKnown) {
   const std::vector<std::size_t> one{0};
   const auto labels = [&] {
     std::string out;
-    for (const Mark& mark : plot_sheet(PlotKind::density, p.view(), one, file_palette()).plots[0].marks)
-      out += mark.label + ";";
+    const Sheet sheet = plot_sheet(PlotKind::density, p.view(), one, file_palette());
+    for (const Mark& mark : sheet.plots[0].marks) out += mark.label + ";";
     return out;
   };
   EXPECT_EQ(labels(), ";posterior;");
