@@ -161,7 +161,8 @@ FitResult HeldFit::with_draws() const {
 
 void add_fits(py::module_& module) {
   py::class_<HeldFit> fit_class(module, "Fit");
-  // The lock of Python is kept: other modules may use the same library of HDF5, which is not safe for threads.
+  // The lock of Python is kept: other modules may use the same library of HDF5, which is not safe for
+  // threads.
   fit_class.def("to_netcdf", [](const HeldFit& f, const std::string& file) {
     const FitResult whole = f.with_draws();
     write_netcdf(file, netcdf_input(whole.options, whole.summary, whole.chains));
