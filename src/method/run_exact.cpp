@@ -155,6 +155,25 @@ void choose(Sampler& s, Role role, const std::string& why) {
   s.note(fmt::format("method {}: {}", s.out().method->name, why));
 }
 
+// `auto`, where there are bounds: `exact` if it is cheaper than reading all rows, which are `rows` per step
+// of it.
+template <class RunExact>
+void exact_or_full(Sampler& s, bool cheaper, double rows, const char* besides, const RunExact& run) {
+  if (cheaper) {
+    choose(s, Role::exact,
+           fmt::format("the exact posterior from about {} rows per step (of {}){}", plain_number(rows, 2),
+                       grouped(s.model().rows()), besides));
+    run();
+    if (s.plan().audit) audit(s);
+    return;
+  }
+  choose(
+      s, Role::full,
+      fmt::format("the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
+                  plain_number(rows, 2), grouped(s.model().rows())));
+  run_full(s);
+}
+
 }  // namespace
 
 void run_exact(Sampler& s) {
@@ -194,20 +213,8 @@ void run_automatic(Sampler& s) {
   if (const std::optional<CurvedRows> curved = model.curved()) {
     const Expanded found = expanded(s, *curved);
     const double rows = found.rows();
-    if (StepCost{model.dim(), rows, false}.nanoseconds() < pass.nanoseconds()) {
-      choose(
-          s, Role::exact,
-          fmt::format("the exact posterior from about {} rows per step (of {}){}", plain_number(rows, 2),
-                      grouped(model.rows()), found.apart.empty() ? "" : ", besides those that slices read"));
-      run_with(s, found);
-      if (s.plan().audit) audit(s);
-    } else {
-      choose(s, Role::full,
-             fmt::format(
-                 "the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
-                 plain_number(rows, 2), grouped(model.rows())));
-      run_full(s);
-    }
+    exact_or_full(s, StepCost{model.dim(), rows, false}.nanoseconds() < pass.nanoseconds(), rows,
+                  found.apart.empty() ? "" : ", besides those that slices read", [&] { run_with(s, found); });
     return;
   }
   if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
@@ -216,19 +223,8 @@ void run_automatic(Sampler& s) {
     // A row is evaluated at both ends of a move, by two or three times the work of a curve. Where the second
     // parameter is barely known, its posterior is wider than the Laplace fit, and more rows are read.
     const double work = expansion->sd_of_second > 0.2 ? 40 : 4;
-    if (StepCost{model.dim(), work * rows, false}.nanoseconds() < 2 * pass.nanoseconds()) {
-      choose(s, Role::exact,
-             fmt::format("the exact posterior from about {} rows per step (of {})", plain_number(rows, 2),
-                         grouped(model.rows())));
-      run_jointly(s, expansion);
-      if (s.plan().audit) audit(s);
-    } else {
-      choose(s, Role::full,
-             fmt::format(
-                 "the bounds of exact would ask for {} rows per step (of {}): reading all takes no longer",
-                 plain_number(rows, 2), grouped(model.rows())));
-      run_full(s);
-    }
+    exact_or_full(s, StepCost{model.dim(), work * rows, false}.nanoseconds() < 2 * pass.nanoseconds(), rows,
+                  "", [&] { run_jointly(s, expansion); });
     return;
   }
   const double seconds = 1e-9 * s.steps() * pass.nanoseconds();
