@@ -11,6 +11,7 @@
 #include "mlo/model/row_store.hpp"
 #include "mlo/model/whitening.hpp"
 #include "subsample/cubic_sums.hpp"
+#include "subsample/white_records.hpp"
 
 namespace mlo {
 namespace {
@@ -162,19 +163,12 @@ class BoundedRows {
 
  private:
   void load_records(std::size_t first, std::size_t count, RowBatch& batch, float* records) const {
-    const std::size_t p = dim(), stride = WhiteRows::stride_of(p);
-    const bool by_rows = whitening_.by_rows();
-    const std::size_t room = by_rows ? p : p * Whitening::batch, step = by_rows ? 1 : Whitening::batch;
-    const auto white = std::make_unique_for_overwrite<double[]>(room);
-    load(first, count, batch, by_rows ? std::span<double>() : std::span(white.get(), room));
+    write_white_records(whitening_, first, count, stride(), batch.direction.data(), records,
+                        [&](std::span<double> white) { load(first, count, batch, white); });
     for (std::size_t k = 0; k < count; ++k) {
-      float* record = records + k * stride;
-      if (by_rows) whitening_.row(first + k, {white.get(), p});
-      const double* w = white.get() + (by_rows ? 0 : k);
-      for (std::size_t j = 0; j < p; ++j) record[j] = static_cast<float>(batch.direction[k] * w[j * step]);
-      std::fill(record + p, record + stride, 0.0F);
-      record[p] = static_cast<float>(batch.e[k]);
-      record[p + 1] = static_cast<float>(batch.scale[k]);
+      float* facts = records + k * stride() + dim();
+      facts[0] = static_cast<float>(batch.e[k]);
+      facts[1] = static_cast<float>(batch.scale[k]);
     }
   }
 

@@ -10,6 +10,7 @@
 #include "mlo/base/special.hpp"
 #include "mlo/model/whitening.hpp"
 #include "subsample/cubic_sums.hpp"
+#include "subsample/white_records.hpp"
 
 namespace mlo {
 namespace {
@@ -102,20 +103,13 @@ class JointRows {
 
   // The records of one block of rows, without bounds.
   void make(std::size_t first, std::size_t count, JointBatch& batch, float* records) const {
-    const std::size_t p = dim(), width = stride();
-    const bool by_rows = whitening_.by_rows();
-    const std::size_t room = by_rows ? p : p * Whitening::batch, step = by_rows ? 1 : Whitening::batch;
-    const auto white = std::make_unique_for_overwrite<double[]>(room);
-    load(first, count, batch, by_rows ? std::span<double>() : std::span(white.get(), room));
+    write_white_records(whitening_, first, count, stride(), batch.direction.data(), records,
+                        [&](std::span<double> white) { load(first, count, batch, white); });
     for (std::size_t k = 0; k < count; ++k) {
-      float* record = records + k * width;
-      if (by_rows) whitening_.row(first + k, {white.get(), p});
-      const double* w = white.get() + (by_rows ? 0 : k);
-      for (std::size_t j = 0; j < p; ++j) record[j] = static_cast<float>(batch.direction[k] * w[j * step]);
-      std::fill(record + p, record + width, 0.0F);
-      record[p] = static_cast<float>(batch.b[k]);
-      record[p + 1] = static_cast<float>(batch.a[k]);
-      record[p + 2] = static_cast<float>(batch.scale[k]);
+      float* facts = records + k * stride() + dim();
+      facts[0] = static_cast<float>(batch.b[k]);
+      facts[1] = static_cast<float>(batch.a[k]);
+      facts[2] = static_cast<float>(batch.scale[k]);
     }
   }
 
