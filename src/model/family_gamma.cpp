@@ -164,7 +164,8 @@ const FamilySpec gamma_family{
     // Proper; heavy-tailed, because the shape of a response with little noise is large.
     .second = SecondParameter{.name = "shape",
                               .known_by = "shape",
-                              .usual_prior = [](const ResponseScale&) { return Prior::cauchy(0, 10); }},
+                              .usual_prior = [](const ResponseScale&) { return Prior::cauchy(0, 10); },
+                              .precision = [](double log_shape) { return std::exp(log_shape); }},
     .curved = true,
     .surfaced = true,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {

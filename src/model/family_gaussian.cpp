@@ -149,7 +149,11 @@ const FamilySpec gaussian_family{
     .name = "gaussian",
     .response = "any number",
     .parameters = "coefficients and sigma",
-    .second = SecondParameter{.name = "sigma", .known_by = {}, .usual_prior = usual_sigma, .scale = true},
+    .second = SecondParameter{.name = "sigma",
+                              .known_by = {},
+                              .usual_prior = usual_sigma,
+                              .scale = true,
+                              .precision = [](double log_sigma) { return std::exp(-2 * log_sigma); }},
     .sums = true,
     .response_scale = plain_scale,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> {

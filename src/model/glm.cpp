@@ -77,14 +77,8 @@ Glm::Glm(Design design, std::shared_ptr<const Family> family, GlmPriors priors)
   check();
 }
 
-void Glm::check() {
-  const Design& design = store_.design();
-  weight_ = static_cast<double>(design.rows);
-  if (weighted()) {
-    weight_ = 0;
-    for (std::size_t i = 0; i < design.rows; ++i) weight_ += design.weight(i);
-  }
-  const FamilySpec& spec = family_->spec();
+void check_responses(const Design& design, const Family& family) {
+  const FamilySpec& spec = family.spec();
   if (design.shares && !spec.shares)
     throw ModelError(fmt::format(
         "cbind(successes, failures) and `trials` are for `family logistic`, not for `family {}`", spec.name));
@@ -100,7 +94,17 @@ void Glm::check() {
         design.response, design.response_levels.size(), design.response_levels[0], design.response_levels[1],
         design.response_levels[2], design.response_levels.size() > 3 ? ", ..." : "", design.response,
         design.response_levels[1]));
-  family_->check(design);
+  family.check(design);
+}
+
+void Glm::check() {
+  const Design& design = store_.design();
+  weight_ = static_cast<double>(design.rows);
+  if (weighted()) {
+    weight_ = 0;
+    for (std::size_t i = 0; i < design.rows; ++i) weight_ += design.weight(i);
+  }
+  check_responses(design, *family_);
 }
 
 std::optional<CurvedRows> Glm::curved() const {

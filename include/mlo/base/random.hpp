@@ -27,6 +27,8 @@ enum class Purpose : std::uint64_t {
   audit = 9,
   slices = 10,
   modes = 11,
+  levels = 12,
+  covariances = 13,
   predict = 20,
   holdout = 21,
 };

@@ -146,6 +146,9 @@ struct SecondParameter {
   // Whether the likelihood grows beyond all bounds as the parameter goes to 0, where the columns predict the
   // response exactly.
   bool scale = false;
+  // Where the log-likelihood is a number times a function of the predictors, plus a function of the parameter
+  // alone: that number, given the parameter's log. Null: it is not so.
+  double (*precision)(double log_second) = nullptr;
 };
 
 // How rows are simulated.

@@ -33,6 +33,9 @@ struct GlmPriors {
 // Weakly informative and scaled to the data, as in rstanarm.
 [[nodiscard]] GlmPriors usual_priors(const Design& design, const Family& family);
 
+// Throws DataError if a response breaks the family's rule, ModelError if it is of a kind that is not for it.
+void check_responses(const Design& design, const Family& family);
+
 class Glm {
  public:
   // Throws DataError if a response breaks the family's rule, ModelError if it is of a kind that is not for

@@ -1,0 +1,313 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The search for a reference point: Newton's method for coefficients and effects, expectation maximisation
+// for the covariances, Newton's method for the second parameter. It only has to come near: bounds and
+// proposals are made about it, and what is sampled does not depend on it.
+#include <algorithm>
+#include <cmath>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/subsample/level_reference.hpp"
+#include "subsample/level_passes.hpp"
+#include "subsample/level_solver.hpp"
+
+namespace mlo {
+
+// One point of the search, with its sums.
+class LevelSearch {
+ public:
+  LevelSearch(const GroupedModel& model, ThreadPool& pool) : model_(model), pool_(pool) {}
+
+  GroupedPoint run(double& passes) {
+    GroupedPoint at = start();
+    LevelReference here = sums(at);
+    ++passes;
+    double value = objective(here);
+    if (!std::isfinite(value)) throw ModelError("the likelihood is not finite at the starting point");
+    int calm = 0;
+    for (int iteration = 0; iteration < most_iterations && calm < 2; ++iteration) {
+      const double moved = update_covariances(here);
+      const double second = update_second(here);
+      const double before = second == 0 ? objective(here) : value_at(here, passes);
+      Step step = newton(here);
+      GroupedPoint next;
+      double length = 1;
+      for (int halving = 0;; ++halving) {
+        next = stepped(here.at_, step, length);
+        LevelReference there = sums(next);
+        ++passes;
+        value = objective(there);
+        if (value >= before - 1e-6 * std::abs(before) - 1e-3 && std::isfinite(value)) {
+          here = std::move(there);
+          break;
+        }
+        if (halving == 20)
+          throw ModelError("the search for a mode of coefficients and group effects does not converge");
+        length /= 2;
+      }
+      calm = step.decrement < 0.3 && moved < 0.03 && std::abs(second) < 0.03 && length == 1 ? calm + 1 : 0;
+    }
+    return here.at_;
+  }
+
+ private:
+  static constexpr int most_iterations = 60;
+  struct Step {
+    Eigen::VectorXd coefficients;
+    LevelSolver::Effects effects;
+    double decrement = 0;
+  };
+
+  [[nodiscard]] LevelReference sums(const GroupedPoint& at) {
+    LevelReference out;
+    out.model_ = &model_;
+    out.at_ = at;
+    out.precision_ = model_.precision(at.log_second);
+    out.take_derivatives(pool_, false);
+    out.sum_raw(pool_);
+    return out;
+  }
+
+  [[nodiscard]] GroupedPoint start() const {
+    GroupedPoint at;
+    at.coefficients = model_.start().coefficients;
+    at.log_second = model_.start().log_second;
+    const LevelRows& rows = model_.rows();
+    std::vector<double> z(LevelRows::most_effects);
+    for (std::size_t k = 0; k < rows.groups().size(); ++k) {
+      const Grouping& group = rows.groups()[k];
+      const auto d = group.dim();
+      at.effects.emplace_back(group.levels() * d, 0.0);
+      std::vector<double> squares(d, 0);
+      const std::size_t stride = std::max<std::size_t>(1, rows.size() / 1000);
+      double count = 0;
+      for (std::size_t i = 0; i < rows.size(); i += stride, ++count) {
+        group.multipliers(i, z.data());
+        for (std::size_t a = 0; a < d; ++a) squares[a] += z[a] * z[a];
+      }
+      Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(index(d), index(d));
+      for (std::size_t a = 0; a < d; ++a)
+        covariance(index(a), index(a)) = 0.25 * model_.response_sd() * model_.response_sd() /
+                                         std::max(squares[a] / count, 1e-30);
+      at.covariances.emplace_back(model_.covariances()[k].size(), 0.0);
+      model_.covariances()[k].from_covariance(covariance, at.covariances[k]);
+    }
+    return at;
+  }
+
+  // The log posterior of coefficients and effects, given covariances.
+  [[nodiscard]] double objective(const LevelReference& here) const {
+    double sum = here.value_ + model_.log_prior_of_main(here.at_);
+    for (std::size_t k = 0; k < here.groups_.size(); ++k) {
+      const Eigen::MatrixXd omega = model_.covariances()[k].precision(here.at_.covariances[k]);
+      const auto& b = here.at_.effects[k];
+      const auto d = index(here.groups_[k].d);
+      const Eigen::Map<const Eigen::MatrixXd> effects(b.data(), d, index(b.size()) / d);
+      sum -= 0.5 * (omega * effects).cwiseProduct(effects).sum();
+    }
+    return sum;
+  }
+  // After the second parameter has moved.
+  double value_at(LevelReference& here, double& passes) {
+    here = sums(here.at_);
+    ++passes;
+    return objective(here);
+  }
+
+  // E(b b') with the levels' own information; returns the largest change of a log standard deviation.
+  double update_covariances(LevelReference& here) {
+    double most = 0;
+    for (std::size_t k = 0; k < here.groups_.size(); ++k) {
+      const LevelSums& sums = here.groups_[k];
+      const std::size_t d = sums.d, levels = sums.g.size() / d;
+      const GroupCovariance& covariance = model_.covariances()[k];
+      std::vector<double>& xi = here.at_.covariances[k];
+      const Eigen::MatrixXd omega = covariance.precision(xi);
+      Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(index(d), index(d));
+      for (std::size_t l = 0; l < levels; ++l) {
+        const Eigen::Map<const Eigen::VectorXd> b(here.at_.effects[k].data() + l * d, index(d));
+        const Eigen::Map<const Eigen::MatrixXd> h(sums.h.data() + l * d * d, index(d), index(d));
+        const Eigen::MatrixXd c = positive_factor(here.precision_ * h + omega);
+        Eigen::MatrixXd one = Eigen::MatrixXd::Identity(index(d), index(d));
+        c.triangularView<Eigen::Lower>().solveInPlace(one);
+        mean += b * b.transpose() + one.transpose() * one;
+      }
+      mean /= static_cast<double>(levels);
+      // One level says little about its own spread: the prior's scale is a guess that counts as one level.
+      for (std::size_t a = 0; a < d; ++a) mean(index(a), index(a)) += 1e-12;
+      std::vector<double> next(xi.size());
+      covariance.from_covariance(mean, next);
+      for (std::size_t a = 0; a < d; ++a) {
+        next[a] = std::clamp(next[a], xi[a] - 2, xi[a] + 2);
+        most = std::max(most, std::abs(next[a] - xi[a]));
+      }
+      for (std::size_t a = d; a < xi.size(); ++a) next[a] = std::clamp(next[a], -2.0, 2.0);
+      xi = next;
+    }
+    return most;
+  }
+
+  // Newton's step for the log of the second parameter.
+  double update_second(LevelReference& here) {
+    if (!model_.family().estimates_second()) return 0;
+    std::vector<double> theta(here.at_.coefficients);
+    theta.push_back(here.at_.log_second);
+    Derivatives d(theta.size());
+    model_.layout().add_prior_derivatives(theta, d);
+    const Eigen::Index last = d.gradient.size() - 1;
+    const double slope = here.second_slope_ + d.gradient[last];
+    const double curvature = -here.second_curvature_ + d.information(last, last);
+    const double step =
+        std::clamp(curvature > 0 ? slope / curvature : std::copysign(0.5, slope), -1.0, 1.0);
+    if (std::abs(step) < 1e-3) return 0;
+    here.at_.log_second += step;
+    return step;
+  }
+
+  [[nodiscard]] Step newton(const LevelReference& here) {
+    const std::size_t q = model_.rows().columns(), k_count = here.groups_.size();
+    std::vector<double> theta(here.at_.coefficients);
+    theta.resize(model_.layout().dim(), here.at_.log_second);
+    Derivatives prior(theta.size());
+    model_.layout().add_prior_derivatives(theta, prior);
+    const Eigen::VectorXd ga = here.precision_ * here.raw_gradient_ + prior.gradient.head(index(q));
+    const Eigen::MatrixXd haa = here.precision_ * here.raw_information_ +
+                                prior.information.topLeftCorner(index(q), index(q));
+    const LevelSolver solver(model_, here, pool_);
+    LevelSolver::Effects gb(k_count);
+    for (std::size_t k = 0; k < k_count; ++k) {
+      const LevelSums& sums = here.groups_[k];
+      const Eigen::MatrixXd omega = model_.covariances()[k].precision(here.at_.covariances[k]);
+      const auto& b = here.at_.effects[k];
+      gb[k].resize(b.size());
+      const std::size_t d = sums.d;
+      for (std::size_t r = 0; r < b.size(); ++r) {
+        const std::size_t a = r % d, first = r - a;
+        gb[k][r] = here.precision_ * sums.g[r];
+        for (std::size_t e = 0; e < d; ++e) gb[k][r] -= omega(index(a), index(e)) * b[first + e];
+      }
+    }
+    const auto times_ab = [&](const LevelSolver::Effects& v) {  // H_ab v
+      Eigen::VectorXd out = Eigen::VectorXd::Zero(index(q));
+      for (std::size_t k = 0; k < k_count; ++k)
+        for (std::size_t r = 0; r < v[k].size(); ++r)
+          for (std::size_t j = 0; j < q; ++j)
+            out[index(j)] -= here.precision_ * here.groups_[k].hx[r * q + j] * v[k][r];
+      return out;
+    };
+    const auto times_ba = [&](const Eigen::VectorXd& v) {
+      LevelSolver::Effects out(k_count);
+      for (std::size_t k = 0; k < k_count; ++k) {
+        out[k].resize(here.at_.effects[k].size());
+        for (std::size_t r = 0; r < out[k].size(); ++r) {
+          double sum = 0;
+          for (std::size_t j = 0; j < q; ++j) sum -= here.groups_[k].hx[r * q + j] * v[index(j)];
+          out[k][r] = here.precision_ * sum;
+        }
+      }
+      return out;
+    };
+    // The Schur complement with the levels' own blocks: exact for one grouping; otherwise the
+    // preconditioner of conjugate gradients in all unknowns together.
+    Eigen::MatrixXd schur = haa;
+    for (std::size_t k = 0; k < k_count; ++k) {
+      const LevelSums& sums = here.groups_[k];
+      for (std::size_t j = 0; j < q; ++j) {
+        LevelSolver::Effects column(k_count);
+        for (std::size_t m = 0; m < k_count; ++m) column[m].assign(here.at_.effects[m].size(), 0);
+        for (std::size_t r = 0; r < column[k].size(); ++r)
+          column[k][r] = -here.precision_ * sums.hx[r * q + j];
+        schur.col(index(j)) -= times_ab(solver.precondition(column)) / (k_count == 1 ? 1.0 : 2.0 * static_cast<double>(k_count));
+      }
+    }
+    const Eigen::MatrixXd l = positive_factor(schur);
+    const auto solve_a = [&](Eigen::VectorXd v) {
+      l.triangularView<Eigen::Lower>().solveInPlace(v);
+      l.transpose().triangularView<Eigen::Upper>().solveInPlace(v);
+      return v;
+    };
+    Step out;
+    if (k_count == 1) {
+      const LevelSolver::Effects c = solver.precondition(gb);
+      out.coefficients = solve_a(ga - times_ab(c));
+      LevelSolver::Effects right = gb;
+      const LevelSolver::Effects shift = times_ba(out.coefficients);
+      for (std::size_t r = 0; r < right[0].size(); ++r) right[0][r] -= shift[0][r];
+      out.effects = solver.precondition(right);
+    } else {
+      conjugate_gradients(haa, ga, gb, solver, times_ab, times_ba, solve_a, out);
+    }
+    double square = out.coefficients.dot(ga);
+    for (std::size_t k = 0; k < k_count; ++k)
+      for (std::size_t r = 0; r < gb[k].size(); ++r) square += out.effects[k][r] * gb[k][r];
+    out.decrement = std::sqrt(std::max(0.0, square));
+    return out;
+  }
+
+  template <class Ab, class Ba, class SolveA>
+  void conjugate_gradients(const Eigen::MatrixXd& haa, const Eigen::VectorXd& ga,
+                           const LevelSolver::Effects& gb, const LevelSolver& solver, const Ab& times_ab,
+                           const Ba& times_ba, const SolveA& solve_a, Step& out) const {
+    struct Vector {
+      Eigen::VectorXd a;
+      LevelSolver::Effects b;
+    };
+    const auto dot = [](const Vector& u, const Vector& v) {
+      double sum = u.a.dot(v.a);
+      for (std::size_t k = 0; k < u.b.size(); ++k)
+        for (std::size_t r = 0; r < u.b[k].size(); ++r) sum += u.b[k][r] * v.b[k][r];
+      return sum;
+    };
+    const auto add = [](Vector& to, double f, const Vector& v) {
+      to.a += f * v.a;
+      for (std::size_t k = 0; k < to.b.size(); ++k)
+        for (std::size_t r = 0; r < to.b[k].size(); ++r) to.b[k][r] += f * v.b[k][r];
+    };
+    const auto times = [&](const Vector& v) {
+      Vector hv{haa * v.a + times_ab(v.b), solver.product(v.b)};
+      const LevelSolver::Effects ba = times_ba(v.a);
+      for (std::size_t k = 0; k < ba.size(); ++k)
+        for (std::size_t r = 0; r < ba[k].size(); ++r) hv.b[k][r] += ba[k][r];
+      return hv;
+    };
+    const auto precondition = [&](const Vector& v) { return Vector{solve_a(v.a), solver.precondition(v.b)}; };
+    Vector r{ga, gb}, x{Eigen::VectorXd::Zero(ga.size()), gb};
+    for (auto& b : x.b) std::fill(b.begin(), b.end(), 0);
+    Vector z = precondition(r), p = z;
+    double rz = dot(r, z);
+    const double first = rz;
+    for (int iteration = 0; iteration < 300 && rz > 1e-5 * first && rz > 1e-4; ++iteration) {
+      const Vector hp = times(p);
+      const double curvature = dot(p, hp);
+      if (!(curvature > 0)) break;
+      const double step = rz / curvature;
+      add(x, step, p);
+      add(r, -step, hp);
+      z = precondition(r);
+      const double next = dot(r, z), factor = next / rz;
+      rz = next;
+      Vector q = z;
+      add(q, factor, p);
+      p = std::move(q);
+    }
+    out.coefficients = std::move(x.a);
+    out.effects = std::move(x.b);
+  }
+
+  [[nodiscard]] static GroupedPoint stepped(const GroupedPoint& from, const Step& step, double length) {
+    GroupedPoint to = from;
+    for (std::size_t j = 0; j < to.coefficients.size(); ++j)
+      to.coefficients[j] += length * step.coefficients[index(j)];
+    for (std::size_t k = 0; k < to.effects.size(); ++k)
+      for (std::size_t r = 0; r < to.effects[k].size(); ++r) to.effects[k][r] += length * step.effects[k][r];
+    return to;
+  }
+
+  const GroupedModel& model_;
+  ThreadPool& pool_;
+};
+
+GroupedPoint find_reference(const GroupedModel& model, ThreadPool& pool, double& passes) {
+  return LevelSearch(model, pool).run(passes);
+}
+
+}  // namespace mlo
