@@ -550,11 +550,12 @@ TEST(FormulaTerms, AreNestedBySlashAndIn) {
 }
 
 TEST(FormulaMessage, ABarOfPlainColumnsIsAGroupEffect) {
-  EXPECT_EQ(message("y ~ x | a"),
-            "formula: a group effect stands in parentheses, as in (1 | g); for \"one or the other\" write I(x | a) "
-            "at position 7\n"
-            "  y ~ x | a\n"
-            "        ^");
+  EXPECT_EQ(
+      message("y ~ x | a"),
+      "formula: a group effect stands in parentheses, as in (1 | g); for \"one or the other\" write I(x | a) "
+      "at position 7\n"
+      "  y ~ x | a\n"
+      "        ^");
   for (const char* formula : {"y ~ I(x | b)", "y ~ (x > 3 | b)", "y ~ (x | !b)"})
     EXPECT_EQ(message(formula), "no error") << formula;
 }
