@@ -73,20 +73,19 @@ std::optional<std::vector<std::string>> constant_words(const Expression& e) {
   return out;
 }
 
-// R's as.character: at most 15 digits.
-std::string label_of(double value) {
+std::string counted(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string number_label(double value) {
   const std::string short_form = fmt::format("{:.15g}", std::fabs(value));
   Expression number{.kind = Kind::number};
   std::from_chars(short_form.data(), short_form.data() + short_form.size(), number.number);
   std::string label = value < 0 ? "-" : "";
   return label += deparse(number);
 }
-
-std::string counted(std::size_t n, const char* what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
-
-}  // namespace
 
 Binder::Binder(const Formula& formula, const Table& table, std::vector<Learnt>& learnt)
     : formula_(formula), table_(table), learnt_(learnt) {}
@@ -179,7 +178,7 @@ ValuesPtr Binder::as_factor(ValuesPtr values, const Expression& e) {
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> names;
   names.reserve(sorted.size());
-  for (const double value : sorted) names.push_back(label_of(value));
+  for (const double value : sorted) names.push_back(number_label(value));
   // As in R, values that look the same with 15 digits are one level. They are neighbours.
   std::vector<std::string> levels = names;
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
@@ -266,7 +265,7 @@ ValuesPtr Binder::comparison(const Expression& e, ValuesPtr left, ValuesPtr righ
                       fmt::format("{}, but {} is a number: '{}' cannot compare them",
                                   text_words(e.arguments[other]), deparse(e.arguments[side]), e.name));
     }
-    values = std::make_unique<Word>(label_of(*value));
+    values = std::make_unique<Word>(number_label(*value));
   }
   std::vector<std::string> all = left->levels;
   all.insert(all.end(), right->levels.begin(), right->levels.end());

@@ -8,13 +8,17 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "data/csv_text.hpp"
+#include "data/design_groups.hpp"
+#include "data/design_response.hpp"
 #include "data/design_scale.hpp"
 #include "data/design_terms.hpp"
 #include "data/formula_syntax.hpp"
+#include "data/plain_rows.hpp"
 #include "data/row_cells.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
@@ -23,10 +27,6 @@
 namespace mlo {
 namespace {
 
-// A block of all columns of a usual design stays in the second-level cache between its evaluation, its
-// moments and its transposition.
-constexpr std::size_t block_rows = 1024;
-
 // The bits of a number that may hold codes. The others are those of a number between 1 and 2, because SIMD
 // loads read past the columns and multiply what they find by 0: it must be finite, and not so small that it
 // is slow.
@@ -34,23 +34,18 @@ constexpr unsigned code_bits = 52;
 constexpr std::uint64_t no_codes = 0x3FF0'0000'0000'0000U;
 static_assert(std::bit_cast<double>(no_codes) == 1);
 
-// One value per row that is not a design column: the response, an offset, a weight.
-struct Single {
-  Expression expression;
-  ValuesPtr values;
-  std::vector<double> block = std::vector<double>(block_rows);
-};
-
 class Builder {
  public:
   Builder(const Formula& formula, const Table& table, const DesignOptions& options,
           std::vector<Learnt>& learnt)
-      : formula_(formula), table_(table), options_(options), binder_(formula, table, learnt) {
-    bind_response();
-    for (const Expression& offset : formula.offsets)
-      offsets_.push_back({.expression = offset, .values = binder_.number(offset.arguments[0], "offset()")});
-    if (!options.row_weights.empty()) weights_.push_back(column(options.row_weights, "`row-weights`"));
-    plan_ = plan_records(formula, binder_);
+      : formula_(formula),
+        table_(table),
+        options_(options),
+        binder_(formula, table, learnt),
+        response_(formula, table, options, binder_),
+        plan_(plan_records(formula, binder_)) {
+    groups_.reserve(formula.groups.size());
+    for (const GroupTerm& group : formula.groups) groups_.emplace_back(formula, group, binder_, table.rows);
     lay_out();
   }
 
@@ -59,12 +54,12 @@ class Builder {
     Design design;
     design.source = table_.source.without_rows();
     design.response = deparse(formula_.response);
-    design.response_levels = response_levels_;
+    design.response_levels = response_.levels();
     design.intercept = formula_.intercept;
     design.rows_in_file = table_.rows;
-    design.has_offset = !offsets_.empty();
-    design.has_weight = !weights_.empty() || counts_.size() == 2;
-    design.shares = counts_.size() == 2 || !options_.trials.empty();
+    design.has_offset = response_.has_offset();
+    design.has_weight = response_.has_weight();
+    design.shares = response_.shares();
     design.stride = stride_;
     // Reserved for all rows, touched only for those that are kept.
     design.x.reserve(table_.rows * design.stride + Design::row_padding);
@@ -82,6 +77,20 @@ class Builder {
         throw not_numbers(table_, *text);
     sums_ = make_columns(formula_, plan_, multiplier_slots_, options_.max_levels, design);
     return design;
+  }
+
+  // The groups, once the rows are read. Returns the factors among their effects.
+  std::vector<FactorLevels> finish_groups(Design& design) {
+    std::vector<FactorLevels> factors;
+    for (GroupReader& group : groups_) {
+      GroupDesign& made = design.groups.emplace_back();
+      GroupRecipe& recipe = design.recipe.groups.emplace_back();
+      group.finish(made, recipe);
+      group.write_multipliers(table_, used_rows_, options_.scale, made, recipe);
+      std::vector<FactorLevels> its = group.factors();
+      factors.insert(factors.end(), std::make_move_iterator(its.begin()), std::make_move_iterator(its.end()));
+    }
+    return factors;
   }
 
   // The moments of all columns.
@@ -136,53 +145,14 @@ class Builder {
     return nullptr;
   }
 
-  void bind_response() {
-    const Expression& response = syntax::without_groups(formula_.response);
-    if (response.kind == Expression::Kind::call && response.name == "cbind") {
-      for (const char* const part : {"successes", "failures"}) {
-        const Expression& count = *syntax::argument(response, part);
-        counts_.push_back({.expression = count, .values = binder_.number(count, "cbind()")});
-      }
-      if (!options_.trials.empty())
-        throw UsageError(
-            "`trials` is for a response that is a share; cbind(successes, failures) has its trials");
-      return;
-    }
-    ValuesPtr values = binder_.bind(formula_.response);
-    if (values->type == Values::Type::factor) {
-      values = binder_.variable(formula_.response);
-      response_levels_ = values->levels;
-      for (const Column& column : table_.columns)
-        if (formula_.response.kind == Expression::Kind::name && column.name == formula_.response.name &&
-            column.is_text() && response_levels_.size() > 2 && mostly_numbers(column.text()))
-          throw not_numbers(table_, column);
-      if (!options_.trials.empty())
-        throw UsageError("`trials` needs a response that is a number: the share of successes");
-    } else {
-      values = binder_.number(formula_.response, "the response");
-    }
-    counts_.push_back({.expression = formula_.response, .values = std::move(values)});
-    if (!options_.trials.empty()) weights_.push_back(column(options_.trials, "`trials`"));
-  }
-
-  Single column(const std::string& name, const std::string& user) {
-    const Expression e{.kind = Expression::Kind::name, .name = name};
-    return {.expression = e, .values = binder_.number(e, user)};
-  }
-
   // Where things are in a record: dense columns, response, offset, weight, multipliers, codes.
   void lay_out() {
     dense_ = plan_.dense.size() + (formula_.intercept ? 1 : 0);
-    stride_ = dense_ + 1 + (offsets_.empty() ? 0 : 1);
-    if (!weights_.empty() || counts_.size() == 2) ++stride_;
+    stride_ = dense_ + 1 + (response_.has_offset() ? 1 : 0) + (response_.has_weight() ? 1 : 0);
     for (std::size_t m = 0; m < plan_.multipliers.size(); ++m) multiplier_slots_.push_back(stride_++);
     unsigned used = code_bits;
     for (Variable& variable : plan_.variables) {
-      if (!variable.is_factor()) {
-        numbers_.emplace_back(block_rows * variable.values->width);
-        codes_.emplace_back();
-        continue;
-      }
+      if (!variable.is_factor()) continue;
       const auto bits =
           static_cast<unsigned>(std::bit_width(std::max<std::size_t>(variable.values->levels.size(), 2) - 1));
       if (used + bits > code_bits) {
@@ -191,33 +161,14 @@ class Builder {
       }
       variable.field = {.slot = stride_ - 1, .shift = used, .mask = (std::uint64_t{1} << bits) - 1};
       used += bits;
-      numbers_.emplace_back();
-      codes_.emplace_back(block_rows);
     }
-    rows_.resize(block_rows * stride_);
+    if (!groups_.empty()) used_rows_.assign(table_.rows, false);
   }
 
   void evaluate_block(std::size_t first, std::size_t count) {
-    const auto single = [&](Single& part) {
-      if (part.values->type == Values::Type::factor) {
-        std::vector<std::uint32_t> codes(count);
-        part.values->codes(first, codes);
-        for (std::size_t i = 0; i < count; ++i)
-          part.block[i] = codes[i] >= unknown_level ? std::nan("") : static_cast<double>(codes[i]);
-      } else {
-        part.values->numbers(first, count, part.block);
-      }
-    };
-    for (Single& part : counts_) single(part);
-    for (Single& part : offsets_) single(part);
-    for (Single& part : weights_) single(part);
-    for (std::size_t v = 0; v < plan_.variables.size(); ++v) {
-      const Values& values = *plan_.variables[v].values;
-      if (values.type == Values::Type::factor)
-        values.codes(first, std::span(codes_[v]).first(count));
-      else
-        values.numbers(first, count, numbers_[v]);
-    }
+    response_.evaluate(first, count);
+    block_.evaluate(plan_.variables, first, count);
+    for (GroupReader& group : groups_) group.evaluate(first, count);
   }
 
   // Sets kept_ to the rows of the block, relative to its first, that are used.
@@ -237,80 +188,40 @@ class Builder {
       }
     };
     refuse_.clear();
-    for (const Single& part : counts_) look_at(part.block, part.expression);
-    for (const Single& part : offsets_) look_at(part.block, part.expression);
-    for (const Single& part : weights_) look_at(part.block, part.expression);
-    for (std::size_t v = 0; v < plan_.variables.size(); ++v) {
-      const Variable& variable = plan_.variables[v];
-      if (!variable.is_factor()) {
-        for (std::size_t c = 0; c < variable.values->width; ++c)
-          look_at(std::span(numbers_[v]).subspan(c * count, count), variable.expression);
-        continue;
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        if (codes_[v][i] < unknown_level) continue;
-        if (variable.values->strict && !cells_.any_missing(variable.expression, first + i)) {
-          refuse_.push_back(first + i);
+    response_.for_each([&](const Single& part) { look_at(part.block, part.expression); });
+    const auto look_at_all = [&](std::span<const Variable> variables, const VariableBlock& block) {
+      for (std::size_t v = 0; v < variables.size(); ++v) {
+        const Variable& variable = variables[v];
+        if (!variable.is_factor()) {
+          for (std::size_t c = 0; c < variable.values->width; ++c)
+            look_at(std::span(block.numbers[v]).subspan(c * count, count), variable.expression);
           continue;
         }
-        keep_[i] = 0;
-        all = false;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (block.codes[v][i] < unknown_level) continue;
+          if (variable.values->strict && !cells_.any_missing(variable.expression, first + i)) {
+            refuse_.push_back(first + i);
+            continue;
+          }
+          keep_[i] = 0;
+          all = false;
+        }
       }
+    };
+    look_at_all(plan_.variables, block_);
+    for (const GroupReader& group : groups_) {
+      look_at_all(group.grouping(), group.grouping_block());
+      look_at_all(group.effects(), group.effects_block());
     }
     if (options_.missing == Missing::error && !all)
       refuse_missing(first +
                      static_cast<std::size_t>(std::find(keep_.begin(), keep_.end(), 0) - keep_.begin()));
     for (const std::size_t row : refuse_)
       if (keep_[row - first] != 0) refuse_non_finite(row);
-    combine(design, first, count);
+    design.weightless += response_.combine(first, keep_);
     kept_.clear();
     for (std::size_t i = 0; i < count; ++i)
       if (keep_[i] != 0) kept_.push_back(i);
-  }
-
-  // Response, offset and weight of the block's rows; rows that count for nothing are not kept.
-  void combine(Design& design, std::size_t first, std::size_t count) {
-    y_.assign(counts_[0].block.begin(), counts_[0].block.begin() + static_cast<std::ptrdiff_t>(count));
-    offset_.assign(count, 0);
-    for (const Single& part : offsets_)
-      for (std::size_t i = 0; i < count; ++i) offset_[i] += part.block[i];
-    weight_.assign(count, 1);
-    for (const Single& part : weights_)
-      for (std::size_t i = 0; i < count; ++i) {
-        if (keep_[i] != 0 && part.block[i] < 0)
-          throw DataError(table_.source.place(first + i),
-                          fmt::format("the weight {} is {}; it must not be negative; 0 leaves a row out",
-                                      deparse(part.expression), part.block[i]));
-        weight_[i] *= part.block[i];
-      }
-    if (!options_.trials.empty())
-      for (std::size_t i = 0; i < count; ++i) {
-        const double trials = weights_[0].block[i], successes = trials * y_[i];
-        if (keep_[i] != 0 &&
-            (trials != std::floor(trials) || std::fabs(successes - std::round(successes)) > 1e-6 * trials))
-          throw DataError(table_.source.place(first + i),
-                          fmt::format("{} of {} = {} trials are {} successes; both must be whole numbers",
-                                      deparse(formula_.response), options_.trials, trials, successes));
-      }
-    if (counts_.size() == 2)
-      for (std::size_t i = 0; i < count; ++i) {
-        for (const Single& part : counts_)
-          if (keep_[i] != 0 && (part.block[i] < 0 || part.block[i] != std::floor(part.block[i])))
-            throw DataError(table_.source.place(first + i),
-                            fmt::format("cbind(): {} is {}; it must be a whole number of at least 0",
-                                        deparse(part.expression), part.block[i]));
-        const double trials = counts_[0].block[i] + counts_[1].block[i];
-        y_[i] = trials > 0 ? counts_[0].block[i] / trials : 0;
-        weight_[i] *= trials;
-      }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (keep_[i] == 0) continue;
-      if (!std::isfinite(offset_[i]))
-        cells_.refuse("the sum of offsets", offset_[i], formula_.offsets, first + i);
-      if (weight_[i] > 0) continue;
-      keep_[i] = 0;
-      ++design.weightless;
-    }
   }
 
   void add_block(Design& design, std::size_t first, std::size_t count) {
@@ -340,14 +251,14 @@ class Builder {
       product_of(product, first, count, column);
       dense();
     }
-    kept_of(y_);
+    kept_of(response_.y());
     write(slot++);
-    if (!offsets_.empty()) {
-      kept_of(offset_);
+    if (design.has_offset) {
+      kept_of(response_.offset());
       write(slot++);
     }
     if (design.has_weight) {
-      kept_of(weight_);
+      kept_of(response_.weight());
       write(slot++);
     }
     for (const NumberProduct& product : plan_.multipliers) {
@@ -356,6 +267,9 @@ class Builder {
     }
     write_codes(out);
     for (BlockPlan& block : plan_.blocks) count_cells(block, out);
+    for (GroupReader& group : groups_) group.add(kept_);
+    if (!groups_.empty())
+      for (const std::size_t i : kept_) used_rows_[first + i] = true;
     note_places(design, first);
     design.rows += kept_.size();
   }
@@ -367,7 +281,7 @@ class Builder {
     bool finite = true;
     for (std::size_t k = 0; k < product.parts.size(); ++k) {
       const auto& [v, c] = product.parts[k];
-      const double* const values = numbers_[v].data() + c * count;
+      const double* const values = block_.numbers[v].data() + c * count;
       for (std::size_t i = 0; i < kept_.size(); ++i) {
         out[i] = k == 0 ? values[kept_[i]] : out[i] * values[kept_[i]];
         finite = finite && std::isfinite(out[i]);
@@ -393,7 +307,7 @@ class Builder {
         Variable& variable = plan_.variables[v];
         if (!variable.is_factor() || variable.field.slot != slot) continue;
         for (std::size_t i = 0; i < kept_.size(); ++i) {
-          const std::uint32_t code = codes_[v][kept_[i]];
+          const std::uint32_t code = block_.codes[v][kept_[i]];
           ++variable.level_counts[code];
           bits[i] |= static_cast<std::uint64_t>(code) << variable.field.shift;
         }
@@ -432,10 +346,11 @@ class Builder {
 
   template <class Visit>
   void for_each_expression(const Visit& visit) const {
-    for (const Single& part : counts_) visit(part.expression, *part.values);
-    for (const Single& part : offsets_) visit(part.expression, *part.values);
-    for (const Single& part : weights_) visit(part.expression, *part.values);
+    response_.for_each([&](const Single& part) { visit(part.expression, *part.values); });
     for (const Variable& variable : plan_.variables) visit(variable.expression, *variable.values);
+    for (const GroupReader& group : groups_)
+      for (const std::span<const Variable> variables : {group.grouping(), group.effects()})
+        for (const Variable& variable : variables) visit(variable.expression, *variable.values);
   }
 
   [[noreturn]] void refuse_missing(std::size_t row) const {
@@ -523,20 +438,17 @@ class Builder {
   RowCells cells_{table_};
   const DesignOptions& options_;
   Binder binder_;
-  std::vector<Single> counts_;  // the response; or successes and failures
-  std::vector<Single> offsets_;
-  std::vector<Single> weights_;
-  std::vector<std::string> response_levels_;
+  ResponseReader response_;
   RecordPlan plan_;
+  std::vector<GroupReader> groups_;
+  std::vector<bool> used_rows_;  // of the table, if there are groups
   std::size_t dense_ = 0;
   std::size_t stride_ = 0;
   std::vector<std::size_t> multiplier_slots_;
   std::vector<std::size_t> code_slots_;
 
   // Of a block of rows:
-  std::vector<std::vector<double>> numbers_;       // by variable, then column, then row
-  std::vector<std::vector<std::uint32_t>> codes_;  // by variable, then row
-  std::vector<double> y_, offset_, weight_, rows_;
+  VariableBlock block_;
   std::vector<char> keep_;
   std::vector<std::size_t> kept_;
   std::vector<std::size_t> refuse_;  // rows of the table with a value that is not finite
@@ -550,9 +462,9 @@ class Builder {
 namespace {
 
 // Levels of new data are those that the fit has coefficients for.
-void keep_used_levels(Design& design) {
-  for (const FactorLevels& factor : design.factors)
-    for (Learnt& entry : design.recipe.learnt)
+void keep_used_levels(std::span<const FactorLevels> factors, std::span<Learnt> learnt) {
+  for (const FactorLevels& factor : factors)
+    for (Learnt& entry : learnt)
       if (entry.expression == factor.name) {
         // The base of treatment contrasts may be another than the first.
         const auto base = std::find(factor.levels.begin(), factor.levels.end(), factor.base);
@@ -567,15 +479,18 @@ Design build_design(const Formula& formula, Table table, const DesignOptions& op
   std::vector<Learnt> learnt;
   Design design;
   std::vector<Moments> moments;
+  std::vector<FactorLevels> effects;
   {
     Builder builder(formula, table, options, learnt);
     design = builder.evaluate_rows();
+    effects = builder.finish_groups(design);
     moments = builder.moments(design);
     design.typical = builder.typical(design);
   }
   design.recipe.names = design.names;
   design.recipe.learnt = std::move(learnt);
-  keep_used_levels(design);
+  keep_used_levels(design.factors, design.recipe.learnt);
+  keep_used_levels(effects, design.recipe.learnt);
   table.columns = {};  // x has taken their place
 
   check_columns(design, moments, options.scale);

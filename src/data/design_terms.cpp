@@ -188,8 +188,25 @@ std::vector<std::pair<std::size_t, double>> TermColumns::of_cell(std::size_t cel
 
 namespace {
 
-// Which level of a factor has no column, for people: that of its main effect.
-void list_factors(const RecordPlan& plan, Design& design) {
+void check_levels(const Variable& variable, std::size_t max_levels, const std::string& data) {
+  const auto used = static_cast<std::size_t>(std::count_if(
+      variable.level_counts.begin(), variable.level_counts.end(), [](std::size_t n) { return n > 0; }));
+  if (used <= max_levels) return;
+  const std::vector<std::string>& levels = variable.values->levels;
+  const std::string advice =
+      calendar::is_iso_date(levels[0])
+          ? fmt::format("these are dates, and these functions make numbers of them: {}",
+                        calendar::field_names())
+          : "if it is an identifier, leave it out; otherwise raise `max-levels`";
+  throw DataError(data, fmt::format("{} has {} levels ({}, {}, ...), more than `max-levels` {} allows: {}",
+                                    variable.name, grouped(used), csv::quoted(levels[0]),
+                                    csv::quoted(levels[1]), grouped(max_levels), advice));
+}
+
+}  // namespace
+
+std::vector<FactorLevels> list_factors(const RecordPlan& plan) {
+  std::vector<FactorLevels> out;
   for (std::size_t v = 0; v < plan.variables.size(); ++v) {
     const Variable& variable = plan.variables[v];
     if (!variable.is_factor()) continue;
@@ -208,26 +225,10 @@ void list_factors(const RecordPlan& plan, Design& design) {
           entry.base = variable.level_counts[variable.values->base] > 0
                            ? variable.values->levels[variable.values->base]
                            : entry.levels[0];
-    design.factors.push_back(std::move(entry));
+    out.push_back(std::move(entry));
   }
+  return out;
 }
-
-void check_levels(const Variable& variable, std::size_t max_levels, const std::string& data) {
-  const auto used = static_cast<std::size_t>(std::count_if(
-      variable.level_counts.begin(), variable.level_counts.end(), [](std::size_t n) { return n > 0; }));
-  if (used <= max_levels) return;
-  const std::vector<std::string>& levels = variable.values->levels;
-  const std::string advice =
-      calendar::is_iso_date(levels[0])
-          ? fmt::format("these are dates, and these functions make numbers of them: {}",
-                        calendar::field_names())
-          : "if it is an identifier, leave it out; otherwise raise `max-levels`";
-  throw DataError(data, fmt::format("{} has {} levels ({}, {}, ...), more than `max-levels` {} allows: {}",
-                                    variable.name, grouped(used), csv::quoted(levels[0]),
-                                    csv::quoted(levels[1]), grouped(max_levels), advice));
-}
-
-}  // namespace
 
 bool has_factor(const RecordPlan& plan, const TermPlan& term) {
   return std::any_of(term.variables.begin(), term.variables.end(),
@@ -271,7 +272,7 @@ std::vector<ColumnSums> make_columns(const Formula& formula, const RecordPlan& p
                                      Design& design) {
   for (const Variable& variable : plan.variables)
     if (variable.is_factor()) check_levels(variable, max_levels, design.source.name);
-  list_factors(plan, design);
+  design.factors = list_factors(plan);
   if (formula.intercept) {
     design.names.emplace_back("(Intercept)");
     design.dense.push_back(0);

@@ -64,6 +64,9 @@ struct RecordPlan {
 [[nodiscard]] RecordPlan plan_records(const Formula& formula, Binder& binder);
 
 [[nodiscard]] bool has_factor(const RecordPlan& plan, const TermPlan& term);
+// The factors of a plan whose levels have been counted. The base is the level without a column in the main
+// effect.
+[[nodiscard]] std::vector<FactorLevels> list_factors(const RecordPlan& plan);
 
 // The columns of a variable within a term: their names and, for a factor, each level's values in them.
 struct Coded {

@@ -45,6 +45,7 @@ void ArithmeticCheck::visit(const Expression& e) const {
       break;
     case Expression::Kind::binary:
       if (e.name == ":") fail(formula_, e.position, "':' is not arithmetic; write '*'");
+      if (e.name == "||") fail(formula_, e.position, "write '|' instead of '||'");
       if (e.name.front() == '%' && e.name != "%in%" && e.name != "%%" && e.name != "%/%")
         fail(formula_, e.position, fmt::format("'{}' is not supported", e.name));
       break;
@@ -77,10 +78,15 @@ const Expression& bare(const Expression& e) {
 
 void refuse_response_as_term(const Formula& formula) {
   const std::string response = deparse(bare(formula.response));
-  for (const Term& term : formula.terms) {
-    if (term.factors.size() != 1 || deparse(bare(term.factors[0])) != response) continue;
+  const auto refuse = [&](const Term& term, std::string_view what) {
+    if (term.factors.size() != 1 || deparse(bare(term.factors[0])) != response) return;
     syntax::fail(formula.text, term.factors[0].position,
-                 fmt::format("the response {} cannot also be a term", response));
+                 fmt::format("the response {} cannot also be {}", response, what));
+  };
+  for (const Term& term : formula.terms) refuse(term, "a term");
+  for (const GroupTerm& group : formula.groups) {
+    for (const Term& effect : group.effects) refuse(effect, "a term");
+    refuse(group.grouping, "a grouping");
   }
 }
 
@@ -121,7 +127,10 @@ Formula parse_formula(std::string_view text, std::span<const std::string> column
                [&](const std::string& column) { return !taken.contains(column); });
 
   syntax::TermReader(text, check, std::move(dot)).read(right, formula);
-  if (formula.terms.empty()) syntax::fail(text, right.position, "no term and no intercept");
+  if (formula.terms.empty())
+    syntax::fail(text, right.position,
+                 formula.groups.empty() ? "no term and no intercept"
+                                        : "no term and no intercept besides the group effects");
   refuse_response_as_term(formula);
   return formula;
 }
@@ -130,8 +139,13 @@ std::vector<std::string> Formula::columns() const {
   std::vector<const Expression*> names;
   const auto collect = [&](const Expression& name) { names.push_back(&name); };
   syntax::for_each_name(response, collect);
-  for (const Term& term : terms) {
+  const auto collect_term = [&](const Term& term) {
     for (const Expression& factor : term.factors) syntax::for_each_name(factor, collect);
+  };
+  for (const Term& term : terms) collect_term(term);
+  for (const GroupTerm& group : groups) {
+    for (const Term& effect : group.effects) collect_term(effect);
+    collect_term(group.grouping);
   }
   for (const Expression& offset : offsets) syntax::for_each_name(offset, collect);
   // By position in the text, because terms are sorted by order of interaction. All columns of a '.' have its

@@ -26,7 +26,8 @@ constexpr int comparison_power = 4;
 constexpr int percent_power = 7;
 constexpr int minus_power = 9;  // the unary minus: -x^2 is -(x^2), -a:b is (-a):b
 
-constexpr std::array<Operator, 14> operators = {{{"|", 1},
+constexpr std::array<Operator, 15> operators = {{{"|", 1},
+                                                 {"||", 1},
                                                  {"&", 2},
                                                  {"==", comparison_power},
                                                  {"!=", comparison_power},
@@ -42,10 +43,9 @@ constexpr std::array<Operator, 14> operators = {{{"|", 1},
                                                  {"^", 10, true}}};
 
 // Signs that R or other languages have and we do not, with what to write instead.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> mistaken = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> mistaken = {{
     {"=", "'=' compares nothing; write '=='"},
     {"&&", "write '&' instead of '&&'"},
-    {"||", "write '|' instead of '||'"},
     {"**", "write '^' instead of '**'"},
 }};
 

@@ -85,12 +85,12 @@ class ArithmeticCheck {
   std::set<std::string_view> known_;
 };
 
-// The right side, read as terms: R's algebra of + - : * ^ / %in% ( ) . 0 1.
+// The right side, read as terms: R's algebra of + - : * ^ / %in% ( ) . 0 1, and lme4's (effects | grouping).
 class TermReader {
  public:
   // `dot`: the columns that '.' stands for.
   TermReader(std::string_view formula, const ArithmeticCheck& check, std::vector<std::string> dot);
-  // Sets terms, offsets and intercept of `formula`.
+  // Sets terms, offsets, groups and intercept of `formula`.
   void read(const Expression& right_side, Formula& formula);
 
  private:
@@ -109,6 +109,8 @@ class TermReader {
   [[nodiscard]] TermList variable(const Expression& expression);
   void read_number(const Expression& expression);
   void read_offset(const Expression& expression);
+  void read_group(const Expression& expression);
+  void add_group(GroupTerm group, std::size_t position);
   void add(TermList& list, Key key, std::size_t position) const;
   [[nodiscard]] TermList interact(const TermList& left, const TermList& right, std::size_t position) const;
 
@@ -119,6 +121,8 @@ class TermReader {
       variables_;  // in order of first appearance, which is the order inside an interaction
   std::map<std::string, std::size_t> index_;
   std::vector<Expression> offsets_;
+  std::vector<GroupTerm> groups_;
+  bool inside_group_ = false;  // reads one side of a '|'
   bool intercept_ = true;
   bool negative_ = false;  // inside something that is subtracted
   int products_ = 0;       // how many interactions we are inside of

@@ -32,18 +32,29 @@ bool is_nesting(const Expression& e) {
 }
 bool is_switch(const Expression& e) { return e.kind == Kind::number && (e.number == 0 || e.number == 1); }
 
-// (x > 3 | z) is a logical or. (1 | g) is lme4's random effect: nobody writes it as a logical or. (a | b) may
-// be either.
 bool is_logical(const Expression& e) {
   if (e.kind == Kind::group) return is_logical(e.arguments[0]);
   if (e.kind == Kind::unary) return e.name == "!";
-  static constexpr std::array<std::string_view, 8> logicals{"==", "!=", "<", "<=", ">", ">=", "&", "|"};
+  static constexpr std::array<std::string_view, 9> logicals{"==", "!=", "<", "<=", ">", ">=", "&", "|", "||"};
   return e.kind == Kind::binary && std::find(logicals.begin(), logicals.end(), e.name) != logicals.end();
 }
-bool is_random_effect(const Expression& e) {
-  return e.kind == Kind::binary && e.name == "|" && !is_logical(e.arguments[0]) &&
-         !is_logical(e.arguments[1]);
+// Whether a sum has a 0 or a 1: the intercept.
+bool has_switch(const Expression& e) {
+  const Expression* left = &without_groups(e);
+  for (; is_sum(*left); left = &without_groups(left->arguments[0]))
+    if (is_switch(left->arguments[1])) return true;
+  if (left->kind == Kind::unary && left->name == "-") return is_switch(left->arguments[0]);
+  return is_switch(*left);
 }
+// (x > 3 | z) is a logical or. (1 | g) is lme4's group effect: nobody writes it as a logical or. (a | b) may
+// be either, and is read as lme4 does.
+bool is_bar(const Expression& e) { return e.kind == Kind::binary && (e.name == "|" || e.name == "||"); }
+bool is_group_effect(const Expression& e) {
+  if (!is_bar(e)) return false;
+  return has_switch(e.arguments[0]) || (!is_logical(e.arguments[0]) && !is_logical(e.arguments[1]));
+}
+// (1 | id | g), which is brms'.
+bool has_two_bars(const Expression& e) { return is_bar(e) && is_group_effect(e.arguments[0]); }
 
 // Whether parentheses contain terms; otherwise they contain arithmetic, as in (x > 3) and (x/2).
 bool reads_as_terms(const Expression& e) {
@@ -80,6 +91,7 @@ void TermReader::read(const Expression& right_side, Formula& formula) {
                    [](const Key& a, const Key& b) { return a.size() < b.size(); });
   formula.intercept = intercept_;
   formula.offsets = std::move(offsets_);
+  formula.groups = std::move(groups_);
   if (intercept_) formula.terms.emplace_back();
   for (const Key& key : list.keys) {
     Term term;
@@ -94,6 +106,7 @@ TermReader::TermList TermReader::read(const Expression& e) {
       read_number(e);
       return {};
     case Kind::dot: {
+      if (inside_group_) fail(formula_, e.position, "'.' cannot stand in a group effect; name its columns");
       if (dot_.empty()) fail(formula_, e.position, "'.' stands for no column: the response uses them all");
       TermList list;
       for (const std::string& column : dot_) {
@@ -107,7 +120,10 @@ TermReader::TermList TermReader::read(const Expression& e) {
       read_offset(e);
       return {};
     case Kind::group:
-      if (is_random_effect(e.arguments[0])) return read(e.arguments[0]);
+      if (is_group_effect(e.arguments[0]) || has_two_bars(e.arguments[0])) {
+        read_group(e.arguments[0]);
+        return {};
+      }
       return reads_as_terms(e.arguments[0]) ? read(e.arguments[0]) : variable(e.arguments[0]);
     case Kind::unary:
       return e.name == "-" ? read_negative(e) : variable(e);
@@ -116,12 +132,12 @@ TermReader::TermList TermReader::read(const Expression& e) {
       if (is_product(e)) return read_product(e);
       if (is_power(e)) return read_power(e);
       if (is_nesting(e)) return read_nesting(e);
-      if (is_random_effect(e))
-        fail(formula_, e.position,
-             fmt::format(
-                 "group effects, as in (1 | group), come with grouped models and are not supported yet; a "
-                 "factor has the same place in a formula; for \"one or the other\" write I({})",
-                 deparse(e)));
+      if (is_group_effect(e) || has_two_bars(e))
+        fail(
+            formula_, e.position,
+            fmt::format("a group effect stands in parentheses, as in (1 | g); for \"one or the other\" write "
+                        "I({} | {})",
+                        deparse(e.arguments[0]), deparse(e.arguments[1])));
       return variable(e);  // a comparison or a logical
     case Kind::name:
     case Kind::text:
@@ -256,6 +272,7 @@ void TermReader::read_number(const Expression& e) {
 void TermReader::read_offset(const Expression& e) {
   if (products_ > 0) fail(formula_, e.position, "offset() cannot be a part of an interaction");
   if (negative_) fail(formula_, e.position, "offset() cannot be subtracted; write + offset(-x)");
+  if (inside_group_) fail(formula_, e.position, "offset() cannot stand in a group effect");
   check_(e.arguments[0]);
   offsets_.push_back(e);
 }

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <map>
+#include <optional>
 
 #include "data/csv_text.hpp"
+#include "data/design_groups.hpp"
 #include "data/design_terms.hpp"
 #include "data/formula_syntax.hpp"
+#include "data/plain_rows.hpp"
 #include "data/row_cells.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
@@ -32,6 +34,10 @@ std::vector<std::string> columns_of_rows(const Formula& formula, bool response) 
   if (response) add_names({&formula.response, 1}, out);
   for (const Term& term : formula.terms) add_names(term.factors, out);
   add_names(formula.offsets, out);
+  for (const GroupTerm& group : formula.groups) {
+    for (const Term& effect : group.effects) add_names(effect.factors, out);
+    add_names(group.grouping.factors, out);
+  }
   return out;
 }
 
@@ -43,12 +49,13 @@ void check_header(const std::string& data, std::span<const std::string> header,
 }
 
 struct NewRows::Impl {
-  // Columns that share a product of numbers; in those of factors, which of them a cell has values in.
-  struct Part {
-    NumberProduct product;
-    std::vector<std::size_t> factors, strides;  // variables
-    std::size_t column = 0;                     // without factors
-    std::vector<std::vector<std::pair<std::size_t, double>>> of_cell;
+  struct Group {
+    Formula effects;
+    RecordPlan plan;
+    PlainRows plain;
+    std::vector<Variable> grouping;
+    std::optional<GroupCodes> codes;
+    std::vector<double> origin, unit;
   };
 
   const Formula& formula;
@@ -56,13 +63,17 @@ struct NewRows::Impl {
   NewRowOptions options;
   Recipe recipe;
   RecordPlan plan;
-  std::vector<Part> parts;
+  PlainRows plain;
+  std::vector<Group> groups;
   std::vector<ValuesPtr> offsets;
   ValuesPtr response;
   RowCells cells{table};
 
   Impl(const Formula& f, const Recipe& r, const Table& t, const NewRowOptions& o)
-      : formula(f), table(t), options(o), recipe(r) {
+      : formula(f),
+        table(t),
+        options(o),
+        recipe{.learnt = r.learnt, .groups = {}, .names = r.names, .origin = r.origin, .unit = r.unit} {
     const std::size_t learnt = recipe.learnt.size();
     Binder binder(formula, table, recipe.learnt);
     if (options.response) {
@@ -72,11 +83,35 @@ struct NewRows::Impl {
     }
     for (const Expression& offset : formula.offsets)
       offsets.push_back(binder.number(offset.arguments[0], "offset()"));
-    plan = plan_records(formula, binder);
+    plan = planned(formula, binder);
+    if (r.groups.size() != formula.groups.size()) refuse_recipe();
+    for (std::size_t g = 0; g < formula.groups.size(); ++g) {
+      Group& made = groups.emplace_back();
+      made.effects = effects_formula(formula, formula.groups[g]);
+      made.plan = planned(made.effects, binder);
+      made.grouping = grouping_variables(formula, formula.groups[g], binder);
+    }
+    if (recipe.learnt.size() != learnt) refuse_recipe();
+    plain = PlainRows(plan, formula.intercept, recipe.names);
+    if (!plain.has_all()) refuse_recipe();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      Group& group = groups[g];
+      const GroupRecipe& known = r.groups[g];
+      if (known.levels.size() != group.grouping.size()) refuse_recipe();
+      group.plain = PlainRows(group.plan, group.effects.intercept, known.effects);
+      if (!group.plain.has_all()) refuse_recipe();
+      group.codes.emplace(known, group.grouping, table.rows);
+      group.origin = known.origin;
+      group.unit = known.unit;
+    }
+  }
+
+  // A plan in which each level of the fit has its column.
+  static RecordPlan planned(const Formula& formula, Binder& binder) {
+    RecordPlan plan = plan_records(formula, binder);
     for (Variable& variable : plan.variables)
       std::fill(variable.level_counts.begin(), variable.level_counts.end(), std::size_t{1});
-    if (recipe.learnt.size() != learnt) refuse_recipe();
-    make_parts();
+    return plan;
   }
 
   [[noreturn]] void refuse_recipe() const {
@@ -84,45 +119,6 @@ struct NewRows::Impl {
         table.source.name,
         "a column has another type than in the data of the fit: text instead of numbers, or numbers "
         "instead of text");
-  }
-
-  // Columns have the names that they had in the fit; those that it left out stay out.
-  void make_parts() {
-    std::map<std::string, std::size_t> place;
-    for (std::size_t j = 0; j < recipe.names.size(); ++j) place.emplace(recipe.names[j], j);
-    constexpr std::size_t none = static_cast<std::size_t>(-1);
-    std::size_t found = formula.intercept ? 1 : 0;
-    for (const TermPlan& term : plan.terms) {
-      const TermColumns columns_of_term(plan, term);
-      std::vector<std::size_t> places;
-      for (std::size_t c = 0; c < columns_of_term.size(); ++c) {
-        const auto at = place.find(columns_of_term.name(c));
-        places.push_back(at == place.end() ? none : at->second);
-        if (at != place.end()) ++found;
-      }
-      for (std::size_t p = 0; p < term.parts.size(); ++p) {
-        const std::size_t start = columns_of_term.first_of_part(p);
-        Part part;
-        if (!has_factor(plan, term)) {
-          part.product = plan.dense[term.parts[p]];
-          part.column = places[start];
-          if (part.column == none) refuse_recipe();
-          parts.push_back(std::move(part));
-          continue;
-        }
-        const BlockPlan& block = plan.blocks[term.parts[p]];
-        if (block.multiplier != LevelBlock::no_number) part.product = plan.multipliers[block.multiplier];
-        part.factors = block.factors;
-        part.strides = block.strides;
-        part.of_cell.resize(block.cells);
-        for (std::size_t cell = 0; cell < block.cells; ++cell)
-          for (const auto& [column, value] : columns_of_term.of_cell(cell))
-            if (places[start + column] != none)
-              part.of_cell[cell].emplace_back(places[start + column], value);
-        parts.push_back(std::move(part));
-      }
-    }
-    if (found != recipe.names.size()) refuse_recipe();
   }
 
   // A row with a value that is not a finite number is not complete if a cell is missing, and a mistake
@@ -151,6 +147,19 @@ struct NewRows::Impl {
       complete[i] = 0;
     }
   }
+  void look_at(std::span<const Variable> variables, const VariableBlock& block, std::size_t first,
+               std::span<char> complete) const {
+    const std::size_t count = complete.size();
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      const Variable& variable = variables[v];
+      if (variable.is_factor()) {
+        look_at(variable.expression, block.codes[v], first, complete);
+        continue;
+      }
+      for (std::size_t c = 0; c < variable.values->width; ++c)
+        look_at(variable.expression, std::span(block.numbers[v]).subspan(c * count, count), first, complete);
+    }
+  }
   // Once it is known which rows have a missing cell: in these, a new level is no mistake.
   void look_for_new_levels(const Expression& e, const Values& values, std::span<const std::uint32_t> codes,
                            std::size_t first, std::span<char> complete) const {
@@ -168,6 +177,35 @@ struct NewRows::Impl {
                         shown < values.levels.size() ? ", ..." : ""));
       }
       complete[i] = 0;
+    }
+  }
+  void look_for_new_levels(std::span<const Variable> variables, const VariableBlock& block, std::size_t first,
+                           std::span<char> complete) const {
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      if (variables[v].is_factor())
+        look_for_new_levels(variables[v].expression, *variables[v].values, block.codes[v], first, complete);
+  }
+  void fill_group(const Group& group, const VariableBlock& effects, std::size_t first,
+                  std::span<const char> complete, const GroupBlock& out) const {
+    const std::size_t count = complete.size(), dim = group.origin.size();
+    const std::size_t first_effect = group.effects.intercept ? 1 : 0, width = dim - first_effect;
+    assert(out.codes.size() == count && out.z.size() == count * width);
+    std::vector<double> row(dim);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<float> z = out.z.subspan(i * width, width);
+      const std::uint32_t code = (*group.codes)[first + i];
+      out.codes[i] = complete[i] == 0 || code >= unknown_level ? new_group : code;
+      std::fill(z.begin(), z.end(), 0.0F);
+      if (complete[i] == 0 || width == 0) continue;
+      bool finite = group.plain.write(effects, count, i, row);
+      for (std::size_t e = 0; e < width; ++e) {
+        const std::size_t k = first_effect + e;
+        z[e] = static_cast<float>((row[k] - group.origin[k]) / group.unit[k]);
+        finite = finite && std::isfinite(z[e]);
+      }
+      if (!finite)
+        throw DataError(table.source.place(first + i),
+                        "a number that multiplies a group effect is not finite");
     }
   }
   void refuse_missing(const Expression& e, std::size_t row) const {
@@ -190,6 +228,11 @@ NewRows::~NewRows() = default;
 
 std::size_t NewRows::rows() const noexcept { return impl_->table.rows; }
 std::size_t NewRows::dim() const noexcept { return impl_->recipe.names.size(); }
+std::size_t NewRows::groups() const noexcept { return impl_->groups.size(); }
+std::size_t NewRows::multipliers(std::size_t group) const noexcept {
+  const Impl::Group& its = impl_->groups[group];
+  return its.origin.size() - (its.effects.intercept ? 1 : 0);
+}
 std::string NewRows::place(std::size_t row) const { return impl_->table.source.place(row); }
 
 void NewRows::fill(std::size_t first, const Block& out) const {
@@ -214,50 +257,38 @@ void NewRows::fill(std::size_t first, const Block& out) const {
     m.response->numbers(first, count, out.y);
     m.look_at(m.formula.response, out.y, first, out.complete);
   }
-  std::vector<std::vector<double>> numbers(m.plan.variables.size());
-  std::vector<std::vector<std::uint32_t>> codes(m.plan.variables.size());
-  for (std::size_t v = 0; v < m.plan.variables.size(); ++v) {
-    const Variable& variable = m.plan.variables[v];
-    if (variable.is_factor()) {
-      codes[v].resize(count);
-      variable.values->codes(first, codes[v]);
-      m.look_at(variable.expression, codes[v], first, out.complete);
-    } else {
-      numbers[v].resize(count * variable.values->width);
-      variable.values->numbers(first, count, numbers[v]);
-      for (std::size_t c = 0; c < variable.values->width; ++c)
-        m.look_at(variable.expression, std::span(numbers[v]).subspan(c * count, count), first, out.complete);
-    }
+  VariableBlock block;
+  block.evaluate(m.plan.variables, first, count);
+  m.look_at(m.plan.variables, block, first, out.complete);
+  std::vector<VariableBlock> effects(m.groups.size());
+  for (std::size_t g = 0; g < m.groups.size(); ++g) {
+    const Impl::Group& group = m.groups[g];
+    VariableBlock grouping;
+    grouping.evaluate(group.grouping, first, count);
+    m.look_at(group.grouping, grouping, first, out.complete);
+    effects[g].evaluate(group.plan.variables, first, count);
+    m.look_at(group.plan.variables, effects[g], first, out.complete);
   }
   if (!response_codes.empty())
     m.look_for_new_levels(m.formula.response, *m.response, response_codes, first, out.complete);
-  for (std::size_t v = 0; v < m.plan.variables.size(); ++v)
-    if (const Variable& variable = m.plan.variables[v]; variable.is_factor())
-      m.look_for_new_levels(variable.expression, *variable.values, codes[v], first, out.complete);
+  m.look_for_new_levels(m.plan.variables, block, first, out.complete);
+  for (std::size_t g = 0; g < m.groups.size(); ++g)
+    m.look_for_new_levels(m.groups[g].plan.variables, effects[g], first, out.complete);
   std::fill(out.x.begin(), out.x.end(), 0.0);
   for (std::size_t i = 0; i < count; ++i) {
-    double* const row = out.x.data() + i * p;
+    const std::span<double> row = out.x.subspan(i * p, p);
     if (out.complete[i] == 0) {
       out.offsets[i] = 0;
       if (!out.y.empty()) out.y[i] = 0;
       continue;
     }
-    if (m.formula.intercept) row[0] = 1;
-    for (const auto& part : m.parts) {
-      double product = 1;
-      for (const auto& [v, c] : part.product.parts) product *= numbers[v][c * count + i];
-      if (!std::isfinite(product)) throw DataError(place(first + i), "a product of columns is not finite");
-      if (part.factors.empty()) {
-        row[part.column] = product;
-        continue;
-      }
-      std::size_t cell = 0;
-      for (std::size_t f = 0; f < part.factors.size(); ++f)
-        cell += part.strides[f] * codes[part.factors[f]][i];
-      for (const auto& [j, value] : part.of_cell[cell]) row[j] = value * product;
-    }
+    if (!m.plain.write(block, count, i, row))
+      throw DataError(place(first + i), "a product of columns is not finite");
     for (std::size_t j = 0; j < p; ++j) row[j] = (row[j] - m.recipe.origin[j]) / m.recipe.unit[j];
   }
+  assert(out.groups.empty() || out.groups.size() == m.groups.size());
+  for (std::size_t g = 0; g < out.groups.size(); ++g)
+    m.fill_group(m.groups[g], effects[g], first, out.complete, out.groups[g]);
 }
 
 }  // namespace mlo

@@ -50,6 +50,9 @@ class Values {
 
 using ValuesPtr = std::unique_ptr<Values>;
 
+// The level that a number is: R's as.character, at most 15 digits.
+[[nodiscard]] std::string number_label(double value);
+
 // Turns expressions into values. What functions learn from all rows (knots, levels) is taken from `learnt`
 // where it is there, and added to it otherwise.
 class Binder {

@@ -84,6 +84,9 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
     if (std::string remark = factor_remark(table, column); !remark.empty())
       remarks.emplace(column.name, std::move(remark));
   Design design = build_design(formula, std::move(table), how);
+  if (!design.groups.empty())
+    throw ModelError(fmt::format("group effects, as in (1 | {}), are read but cannot be fitted yet",
+                                 design.groups[0].name));
   Loaded out;
   out.response = design.response;
   out.data = {design.rows_in_file, design.rows, design.dropped};

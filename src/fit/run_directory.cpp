@@ -85,6 +85,23 @@ std::vector<double> numbers_of(const Json& json) {
   return out;
 }
 
+// What a damaged file could break: places of levels that are not there.
+GroupRecipe group_recipe_of(const Json& json) {
+  GroupRecipe out{.levels = json.get<std::vector<std::vector<std::string>>>("levels"),
+                  .cells = json.get<std::vector<std::uint32_t>>("cells"),
+                  .effects = json.get<std::vector<std::string>>("effects"),
+                  .origin = json.get<std::vector<double>>("origin"),
+                  .unit = json.get<std::vector<double>>("unit")};
+  const std::size_t parts = out.levels.size();
+  bool right = parts > 0 && !out.effects.empty() && out.origin.size() == out.effects.size() &&
+               out.unit.size() == out.effects.size() && out.cells.size() % parts == 0 &&
+               (parts > 1 || out.cells.empty());
+  for (std::size_t at = 0; right && at < out.cells.size(); ++at)
+    right = out.cells[at] < out.levels[at % parts].size();
+  if (!right) throw JsonError("the parts of a group do not fit together");
+  return out;
+}
+
 }  // namespace
 
 RunDirectory RunDirectory::open(const std::string& path) {
@@ -159,6 +176,9 @@ Recipe RunDirectory::recipe() const {
       out.learnt.push_back({.expression = entry.get<std::string>("expression"),
                             .numbers = numbers_of(entry.at("numbers")),
                             .levels = entry.get<std::vector<std::string>>("levels")});
+    // Runs of earlier versions have no groups.
+    if (const Json* const groups = json.find("groups"))
+      for (const Json& entry : groups->elements()) out.groups.push_back(group_recipe_of(entry));
     out.names = json.get<std::vector<std::string>>("names");
     out.origin = json.get<std::vector<double>>("origin");
     out.unit = json.get<std::vector<double>>("unit");
@@ -247,6 +267,15 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
     for (const Learnt& entry : result->recipe.learnt)
       recipe["learnt"].push_back(
           {{"expression", entry.expression}, {"numbers", json_of(entry.numbers)}, {"levels", entry.levels}});
+    if (!result->recipe.groups.empty()) {
+      Json& groups = recipe["groups"] = Json::array();
+      for (const GroupRecipe& group : result->recipe.groups)
+        groups.push_back({{"levels", group.levels},
+                          {"cells", group.cells},
+                          {"effects", group.effects},
+                          {"origin", group.origin},
+                          {"unit", group.unit}});
+    }
     recipe["names"] = result->recipe.names;
     recipe["origin"] = result->recipe.origin;
     recipe["unit"] = result->recipe.unit;

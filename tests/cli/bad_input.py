@@ -339,8 +339,8 @@ class Terms(BadInputTest):
         self.refused_at(6, "'/' between terms nests one in the other; write I(k/2) for a ratio", "k/2")
         self.refused_at(6, "'^' between terms is for interactions of a group, as in (a + b)^2; write I(x^1.5) for a power",
                         "x^1.5")
-        self.refused_at(8, "group effects, as in (1 | group), come with grouped models and are not supported yet; a factor "
-                           'has the same place in a formula; for "one or the other" write I(1 | city)', "(1 | city)")
+        self.refused_at(7, 'a group effect stands in parentheses, as in (1 | g); for "one or the other" write I(1 | city)',
+                        "1 | city")
         self.refused_at(7, "'%o%' is not supported", "x %o% k")
         self.refused_at(5, '" is not closed', '"abc')
 

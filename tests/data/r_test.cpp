@@ -190,6 +190,35 @@ TEST_P(ModelMatrix, IsTheSameForAPieceOfTheDataThatComesLater) {
   EXPECT_EQ(compared, r.rows.size());
 }
 
+// The effects of (terms | g) are the columns of model.matrix(~ terms).
+TEST_P(ModelMatrix, IsThatOfGroupEffects) {
+  const RDesign r = read_design(GetParam());
+  SCOPED_TRACE(r.file + ": " + r.formula);
+  const std::size_t tilde = r.formula.find('~');
+  const std::string terms = r.formula.substr(tilde + 1);
+  if (r.names.size() > 8 || terms.find_first_of("|.") != std::string::npos || !r.offset.empty())
+    return;  // not the terms of a group effect
+  const Data data = read_data(r);
+  const std::string one = data.formula.columns()[0];  // of the response
+  const std::string text = r.formula.substr(0, tilde + 1) + " 1 + (" + terms + " | is.na(`" + one + "`))";
+  Strings columns;
+  for (const Column& column : data.table.columns) columns.push_back(column.name);
+  const Formula formula = parse_formula(text, columns);
+  const Design design = build_design(formula, data.table, {});
+  ASSERT_EQ(design.rows, r.rows.size());
+  const GroupDesign& group = design.groups[0];
+  Strings names = r.names;
+  if (group.intercept) names[0] = "Intercept";
+  EXPECT_EQ(group.effects, names);
+  const std::size_t first = group.intercept ? 1 : 0, width = names.size() - first;
+  ASSERT_EQ(group.z.size(), design.rows * width);
+  for (std::size_t i = 0; i < design.rows; ++i)
+    for (std::size_t e = 0; e < width; ++e) {
+      const double expected = r.rows[i][first + e];
+      ASSERT_NEAR(group.z[i * width + e], expected, 1e-7 * (1e-3 + std::fabs(expected))) << names[first + e];
+    }
+}
+
 // R numbers the columns of C(x, contr.treatment, base = 3), so this is not one of its files.
 TEST(NewRowsOfContrasts, HaveTheBaseOfTheFit) {
   const std::string text = "y ~ C(h, contr.treatment, base = 3)";

@@ -28,9 +28,21 @@ struct Learnt {
   std::vector<std::string> levels;
 };
 
+// The same of a group term.
+struct GroupRecipe {
+  std::vector<std::vector<std::string>> levels;  // of each expression of the grouping, those that occur
+  // The groups of a grouping with several expressions: the place of each one's level, group after group.
+  std::vector<std::uint32_t> cells;
+  std::vector<std::string> effects;
+  std::vector<double> origin, unit;  // of the effects, as in Recipe; 0 and 1 for the intercept
+};
+// The levels of a group term: those of its expression; "a1_b2" for a:b, as brms writes it.
+[[nodiscard]] std::vector<std::string> group_names(const GroupRecipe& recipe);
+
 // How the user's columns are made from other data: what predictions need.
 struct Recipe {
   std::vector<Learnt> learnt;
+  std::vector<GroupRecipe> groups;
   std::vector<std::string> names;  // of the columns
   // The user's column is (the formula's column - origin) / unit: 0 and 1, unless the option `scale` asks for
   // more.
@@ -78,6 +90,18 @@ struct LevelBlock {
   }
 };
 
+// The groups of one group term, as codes, and what multiplies their effects.
+struct GroupDesign {
+  std::string name;                  // of the grouping: "origin", "a:b"
+  std::vector<std::string> levels;   // those that occur, ordered as those of a factor; a:b by a, then by b
+  HugeVector<std::uint32_t> codes;   // one per row that is used
+  std::vector<std::string> effects;  // as brms names them: "Intercept", "x"
+  bool intercept = true;  // whether effect 0 is the intercept, whose multiplier is 1 and is not stored
+  bool correlated = true;
+  HugeVector<float> z;  // multipliers of the other effects, in the user's units, row after row
+  [[nodiscard]] std::size_t dim() const noexcept { return effects.size(); }
+};
+
 // Rows are stored in *working* columns, centred (when there is an intercept) and divided by their sd (by
 // their root mean square if there is no intercept), so that no method ever sees a badly scaled column. The
 // user's column j is centre[j] + scale[j] * working column j, where "user's" means after the option `scale`:
@@ -123,6 +147,7 @@ struct Design {
   std::vector<FactorLevels> factors;
   std::vector<std::string> response_levels;  // of a response that is text: coded 0, 1, ...
   std::vector<std::string> empty_columns;    // interactions of levels that no row has: they were left out
+  std::vector<GroupDesign> groups;           // one per group term of the formula
   Recipe recipe;
 
   [[nodiscard]] const double* row(std::size_t i) const noexcept { return x.data() + i * stride; }
@@ -154,7 +179,7 @@ struct DesignOptions {
 // (text where numbers are needed, missing cells with Missing::error, all rows missing, a term that is not
 // finite, with its place, a factor with too many levels, more than 2^32 - 1 rows), ModelError (a constant
 // column as well as an intercept, a column of zeros, a factor with one level, two equal columns where there
-// are more rows than columns, too many columns).
+// are more rows than columns, too many columns, too many effects of one group term).
 [[nodiscard]] Design build_design(const Formula& formula, Table table, const DesignOptions& options);
 
 }  // namespace mlo

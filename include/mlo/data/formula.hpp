@@ -35,11 +35,19 @@ struct Term {
   [[nodiscard]] std::string name() const;
 };
 
+// What varies by group: (effects | grouping).
+struct GroupTerm {
+  std::vector<Term> effects;  // the intercept (the empty product) first, if it varies
+  Term grouping;              // whose combinations are the groups: g, a:b
+  bool correlated = true;     // false: ||
+};
+
 struct Formula {
   std::string text;
   Expression response;
   std::vector<Term> terms;          // intercept first, then by order of interaction, as R sorts them
   std::vector<Expression> offsets;  // what offset() calls contain; the offset is their sum
+  std::vector<GroupTerm> groups;    // (1 | a/b) is two of them: a and a:b
   bool intercept = true;
 
   // The columns of the file that the formula needs, each once, in order of appearance.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,9 @@ class NewRows {
 
   [[nodiscard]] std::size_t rows() const noexcept;
   [[nodiscard]] std::size_t dim() const noexcept;
+  // Group terms, and the numbers that multiply the effects of one of them: all but that of the intercept.
+  [[nodiscard]] std::size_t groups() const noexcept;
+  [[nodiscard]] std::size_t multipliers(std::size_t group) const noexcept;
   // Where a row came from, for messages: "data.csv:17".
   [[nodiscard]] std::string place(std::size_t row) const;
 
@@ -47,9 +51,17 @@ class NewRows {
   // if one is, all numbers of the row are 0. y is written only if the response is wanted, and may be empty
   // otherwise. Threads may call this at the same time. Throws DataError: a missing cell with Missing::error,
   // a new level with NewLevels::error, a term that is not finite.
+  // groups: empty, or one per group term. A group that the fit has not seen has the code new_group; that is
+  // never an error here.
+  static constexpr std::uint32_t new_group = static_cast<std::uint32_t>(-1);
+  struct GroupBlock {
+    std::span<std::uint32_t> codes;  // of rows that are not complete: new_group
+    std::span<float> z;              // multipliers(group) numbers per row
+  };
   struct Block {
     std::span<double> x, offsets, y;
     std::span<char> complete;
+    std::span<const GroupBlock> groups{};
   };
   void fill(std::size_t first, const Block& out) const;
 
