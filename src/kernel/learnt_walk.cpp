@@ -33,10 +33,10 @@ double LearntWalk::propose(Stream& stream, std::span<const double> from, std::sp
   if (walk) {
     // Short and long walks.
     const double length = (uniform(stream) < 0.5 ? 0.6 : 2.4) / std::sqrt(static_cast<double>(dim_));
-    y = x + length * (factor_.triangularView<Eigen::Lower>() * z);
+    y = x + factor_.triangularView<Eigen::Lower>() * Eigen::VectorXd(length * z);
     return 0;
   }
-  y = centre_ + width * (factor_.triangularView<Eigen::Lower>() * z);
+  y = centre_ + factor_.triangularView<Eigen::Lower>() * Eigen::VectorXd(width * z);
   const Eigen::VectorXd back = factor_.triangularView<Eigen::Lower>().solve(x - centre_) / width;
   return 0.5 * (z.squaredNorm() - back.squaredNorm());
 }
