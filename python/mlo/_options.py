@@ -87,6 +87,11 @@ def _values(name: str, row: dict, value) -> list[str]:
     return [_text(name, value)]
 
 
+def texts(name: str, value) -> list[str]:
+    """One string, or several."""
+    return [value] if isinstance(value, str) else _list(name, value)
+
+
 def _list(name: str, value) -> list[str]:
     if not isinstance(value, (list, tuple, set, frozenset)):
         raise usage(f"{name} must be a string or a list of strings (got {_show(value)})")

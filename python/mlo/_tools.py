@@ -91,8 +91,9 @@ _options.with_options(describe, _DESCRIBED)
 
 
 def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *, intercept: float = 0,
-             correlation: float = 0, seed: int = 1, **numbers):
-    """Data with known parameters: columns y, x1, x2, ...; a DataFrame, or a dict of arrays without pandas.
+             correlation: float = 0, groups=(), seed: int = 1, **numbers):
+    """Data with known parameters: columns y, x1, x2, ... and those of the groups; a DataFrame, or a dict of arrays without
+    pandas.
 
     Parameters
     ----------
@@ -104,6 +105,10 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
         mu and tau 1.
     intercept, correlation : float
         correlation is that of neighbouring columns.
+    groups : list of str
+        Columns of groups, "NAME:LEVELS:SD": rows get one of the groups 1, 2, ... at random, and a group an effect on the
+        intercept with this sd. "g:1000:0.5:x1=0.3,cor=0.4" also has effects on the coefficient of x1 with the sd 0.3, and
+        the correlation 0.4 of the two.
     seed : int
         Same seed, same data.
     **numbers : float
@@ -113,6 +118,8 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
     >>> data = mlo.simulate("poisson", rows=5, coefficients=[0.3], seed=2)
     >>> list(data)
     ['y', 'x1']
+    >>> list(mlo.simulate("logistic", rows=5, groups=["origin:20:0.5", "airline:8:0.3:x1=0.2"]))
+    ['y', 'x1', 'x2', 'origin', 'airline']
     """
     families = {row["name"]: row for row in _core.families()}
     family = _options._text("family", family)
@@ -123,7 +130,7 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
     for name in numbers:
         if name not in allowed:
             raise usage(f'simulate("{family}") has no argument "{name}"',
-                        nearest(name, [*allowed, "rows", "coefficients", "intercept", "correlation", "seed"]))
+                        nearest(name, [*allowed, "rows", "coefficients", "intercept", "correlation", "groups", "seed"]))
     if coefficients is None:
         coefficients = [1.0] if not known["columns"] else None
     else:
@@ -132,6 +139,9 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
         for name, value in (("intercept", intercept), ("correlation", correlation)):
             if value != 0:
                 raise usage(f"{name} has no meaning with family=\"{family}\"")
+    groups = _options.texts("groups", groups)
+    if groups and not known["columns"]:
+        raise usage(f"groups has no meaning with family=\"{family}\"")
     count, its_seed = int(_options.whole("rows", rows)), int(_options.whole("seed", seed))
     if not 1 <= count <= 10**9:
         raise usage(f"rows must be between 1 and 1,000,000,000 (got {count})")
@@ -139,7 +149,10 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
         raise usage(f"seed must not be negative (got {its_seed})")
     columns = _core.simulate(family, count, coefficients, _options.real("intercept", intercept),
                              _options.real("correlation", correlation),
-                             {allowed[k]: _options.real(k, v) for k, v in numbers.items()}, its_seed)
+                             {allowed[k]: _options.real(k, v) for k, v in numbers.items()}, groups, its_seed)
+    for group in groups:
+        name = group.split(":")[0]
+        columns[name] = columns[name].astype("int64")
     pandas = optional("pandas")
     return columns if pandas is None else pandas.DataFrame(columns, copy=False)
 

@@ -71,7 +71,7 @@ py::dict compare(const std::string& formula, const py::object& data, const std::
 py::dict simulate_columns(const std::string& family, std::int64_t rows,
                           const std::optional<std::vector<double>>& coefficients, double intercept,
                           double correlation, const std::map<std::string, double>& numbers,
-                          std::uint64_t seed) {
+                          const std::vector<std::string>& groups, std::uint64_t seed) {
   SimulateOptions options;
   options.family = family;
   options.rows = rows;
@@ -80,6 +80,7 @@ py::dict simulate_columns(const std::string& family, std::int64_t rows,
   options.correlation = correlation;
   for (const auto& [name, value] : numbers) options.numbers[name] = value;
   options.seed = seed;
+  for (const std::string& group : groups) options.groups.push_back(simulated_group(group));
   Table table = [&] {
     const py::gil_scoped_release release;
     return simulate(options);

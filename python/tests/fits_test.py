@@ -225,6 +225,16 @@ class Fits(PlaceTest):
 
 
 class Tools(PlaceTest):
+    def test_simulated_groups_are_the_commands(self):
+        groups = ["g:7:0.5", "h:3:1:x1=0.3,cor=0.4"]
+        self.command("simulate", "logistic", "--rows", "50", "--group", groups[0], "--group", groups[1], "--seed", "9", "--out",
+                     self.path("data.csv"))
+        data = mlo.simulate("logistic", rows=50, groups=groups, seed=9)
+        self.assertEqual(list(data), ["y", "x1", "x2", "g", "h"])
+        expected = np.loadtxt(self.path("data.csv"), delimiter=",", skiprows=1)
+        self.assertTrue(np.array_equal(np.column_stack([data[name] for name in data]), expected))
+        self.assertEqual(str(data["g"].dtype), "int64")
+
     def test_simulate_is_the_commands(self):
         self.command("simulate", "student", "--rows", "50", "--coefficients", "1,2", "--freedom", "5", "--seed", "9", "--out",
                      self.path("data.csv"))

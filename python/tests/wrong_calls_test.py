@@ -151,6 +151,7 @@ def calls():
                          "rows": [0, -1, 1.5, "x", None, True, 10**12, [], 10**30],
                          "coefficients": ["", "1,2", 5, [], ["a"], [None], [float("nan")], [True], {}, [[1]], Odd(), [10**400]],
                          "intercept": ["x", None, [], float("inf"), True], "correlation": ["x", None, 1, -1, 2, float("nan")],
+                         "groups": ["", "g", "g:1", "g:x:1", "y:3:1", "g:3:1:x9=1", "g:3:nan", ":3:1", 5, None, [5], [None], {}, Odd()],
                          "seed": [-1, 1.5, "x", None, 2**64, True], "sigma": [1], "freedom": [0, -1, "x", None], "nonsense": [1],
                          "size": [1]}.items():
         for value in values:

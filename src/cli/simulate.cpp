@@ -19,6 +19,7 @@ namespace {
 
 struct SimulateCommand {
   SimulateOptions options;
+  std::vector<std::string> groups;
   std::string out;
 };
 
@@ -49,6 +50,8 @@ void run(const CLI::App& c, SimulateCommand& command) {
   if (o.coefficients.empty())
     o.coefficients = family != nullptr && !family->simulation.columns ? std::vector<double>{1}
                                                                       : SimulateOptions{}.coefficients;
+  for (const std::string& group : command.groups) o.groups.push_back(simulated_group(group));
+  for (const std::string& line : group_lines(o)) fmt::print(stderr, "mlo simulate: {}\n", line);
   if (command.out.empty()) return simulate_csv(o, [](std::string_view text) { print(text); });
   OutFile file(command.out);
   simulate_csv(o, [&](std::string_view text) { file.write(text); });
@@ -73,6 +76,14 @@ void add_simulate(CLI::App& app) {
   c->add_option("--correlation", o.correlation, "Correlation of neighbouring columns (AR(1))")
       ->check(not_empty())
       ->capture_default_str();
+  c->add_option(
+       "--group", command->groups,
+       "A column of groups: NAME:LEVELS:SD, as in g:1000:0.5. Rows get a group at random, and a group an effect "
+       "on the intercept with this sd. With slopes: g:1000:0.5:x1=0.3,cor=0.4. May be repeated; what was "
+       "drawn is said on standard error")
+      ->allow_extra_args(false)
+      ->check(not_empty())
+      ->type_name("GROUP");
   add_numbers(*c, o);
   c->add_option("--seed", o.seed, "Seed: same seed, same data")->check(whole_number())->capture_default_str();
   c->add_option(
@@ -80,7 +91,9 @@ void add_simulate(CLI::App& app) {
        "File to write; an existing file is replaced when the new one is complete. Default: standard output")
       ->check(not_empty())
       ->type_name("FILE");
-  c->footer("Example:\n  mlo simulate logistic --rows 100000 --coefficients 1,0.5 --seed 7 --out data.csv");
+  c->footer(
+      "Example:\n  mlo simulate logistic --rows 100000 --coefficients 1,0.5 --seed 7 --out data.csv\n"
+      "  mlo simulate logistic --group g:1000:0.5 --group h:500:0.7:x1=0.3,cor=0.4 --out data.csv");
   c->callback([command, c] { run(*c, *command); });
 }
 

@@ -32,6 +32,12 @@ const Expression& without_factor(const Expression& given) {
 
 std::uint64_t key_of(double value) { return std::bit_cast<std::uint64_t>(value + 0.0); }  // -0 is 0
 
+// Groups are often numbered: whole numbers are written in full, 100000 and not 1e+05, as a file has them.
+std::string label_of(double value) {
+  if (value != std::floor(value) || std::fabs(value) >= 1e15) return number_label(value);
+  return fmt::format_int(static_cast<std::int64_t>(value)).str();
+}
+
 // The levels of one expression of a grouping that occur, and where the codes that it had are among them.
 struct PartLevels {
   std::vector<std::string> levels;
@@ -47,7 +53,7 @@ PartLevels levels_of_numbers(const KeyIds& ids) {
   PartLevels out;
   out.places.resize(order.size());
   for (const std::uint32_t id : order) {
-    std::string label = number_label(value(id));
+    std::string label = label_of(value(id));
     // As in R, values that look the same with 15 digits are one level. They are neighbours.
     if (out.levels.empty() || out.levels.back() != label) out.levels.push_back(std::move(label));
     out.places[id] = static_cast<std::uint32_t>(out.levels.size() - 1);
@@ -309,8 +315,7 @@ GroupCodes::GroupCodes(const GroupRecipe& recipe, std::span<const Variable> grou
     });
     std::vector<std::string> labels;
     labels.reserve(numbers[k].keys().size());
-    for (const std::uint64_t key : numbers[k].keys())
-      labels.push_back(number_label(std::bit_cast<double>(key)));
+    for (const std::uint64_t key : numbers[k].keys()) labels.push_back(label_of(std::bit_cast<double>(key)));
     places[k] = values::places_in(recipe.levels[k], labels, unknown_level);
   }
   std::vector<std::uint32_t> part(block_rows);

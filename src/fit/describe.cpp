@@ -122,6 +122,13 @@ DesignDescription describe_design(const FitOptions& options, const Formula& form
   out.rows = design.rows;
   out.dropped = design.dropped;
   out.design_bytes = design.x.size() * sizeof(double);
+  for (const GroupDesign& group : design.groups) {
+    std::vector<std::uint64_t> rows(group.levels.size(), 0);
+    for (const std::uint32_t code : group.codes) ++rows[code];
+    const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
+    out.groups.push_back({group.name, group.levels.size(), group.effects, *least, *most});
+    out.design_bytes += group.codes.size() * sizeof(std::uint32_t) + group.z.size() * sizeof(float);
+  }
   out.method = method_words(options);
   return out;
 }

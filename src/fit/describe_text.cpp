@@ -79,6 +79,11 @@ std::string as_table(const Description& d) {
   if (s.columns.size() > most) names += ", ...";
   const std::string head = fmt::format("  {}: ", counted_as(s.columns.size(), "design column"));
   out += head + wrapped(names, head.size(), 4) + '\n';
+  for (const DesignDescription::Group& group : s.groups)
+    out +=
+        fmt::format("  {} of {}, with {} to {} rows each; {} {} by them\n", counted_as(group.levels, "group"),
+                    group.name, grouped(group.least_rows), grouped(group.most_rows),
+                    fmt::join(group.effects, ", "), group.effects.size() == 1 ? "varies" : "vary");
   out += fmt::format("  {} in memory for the design\n", byte_words(s.design_bytes));
   out += fmt::format("  method {}\n", s.method);
   return out;
@@ -110,6 +115,16 @@ std::string as_json(const Description& d) {
     json["design"] = {{"response", s.response},  {"columns", s.columns}, {"parameters", s.parameters},
                       {"rows", s.rows},          {"dropped", s.dropped}, {"held_out", s.held_out},
                       {"bytes", s.design_bytes}, {"method", s.method}};
+    if (!s.groups.empty()) {
+      Json groups = Json::array();
+      for (const DesignDescription::Group& group : s.groups)
+        groups.push_back({{"name", group.name},
+                          {"levels", group.levels},
+                          {"effects", group.effects},
+                          {"least_rows", group.least_rows},
+                          {"most_rows", group.most_rows}});
+      json["design"]["groups"] = groups;
+    }
   }
   return json.dump(2) + "\n";
 }

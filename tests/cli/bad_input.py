@@ -874,6 +874,16 @@ class Options(BadInputTest):
                 (("gaussian-mean", "--intercept", "3"), USAGE,
                  "--intercept has no meaning with the family gaussian-mean"),
                 (("gaussian-precision", "--coefficients=-1"), USAGE, "--coefficients: tau must be positive (got -1)"),
+                (("gaussian-mean", "--group", "g:10:1"), USAGE, "--group has no meaning with the family gaussian-mean"),
+                (("logistic", "--group", "g:10:1:x3=1"), USAGE, '--group g: "x3" is not one of the columns x1 to x2'),
+                (("logistic", "--group", "x1:10:1"), USAGE, "--group x1: there is a column of this name already"),
+                (("logistic", "--group", "g:0:1"), USAGE, "--group g: there must be 1 to 1,000,000,000 levels (got 0)"),
+                (("logistic", "--group", "g:10:-1"), USAGE, "--group g: an sd must be at least 0 and finite (got -1)"),
+                (("logistic", "--group", "g:10:1:x1=1,x2=1,cor=-0.6"), USAGE,
+                 "--group g: the correlation of 3 effects must be between -0.5 and 1, exclusive (got -0.6)"),
+                (("logistic", "--group", "g:10"), USAGE,
+                 "--group g:10: 2 parts instead of 3 or 4; write NAME:LEVELS:SD, as in g:1000:0.5, and after it the sds of "
+                 "slopes, as in g:1000:0.5:x1=0.3,cor=0.4"),
                 (("logistic", "--out", "nosuch/a.csv"), DATA,
                  "nosuch/a.csv: cannot be written: No such file or directory")):
             with self.subTest(args=args):

@@ -176,6 +176,20 @@ class Seeds(CommandTest):
             self.assertEqual(self.read(f"{family}.csv").decode(), first)
         self.assertFalse([name for name in self.files() if name.endswith(".part")])
 
+    def test_simulated_groups_repeat_themselves_and_leave_the_columns_as_they_are(self):
+        plain, grouped = (self.good("simulate", "poisson", "--rows", "50", "--seed", "7", *groups)
+                          for groups in ((), ("--group", "g:5:0.5", "--group", "h:3:1:x1=0.3,cor=0.4")))
+        self.assertEqual(grouped.stdout.splitlines()[0], "y,x1,x2,g,h")
+        self.assertEqual([row.split(",")[1:3] for row in grouped.stdout.splitlines()],
+                         [row.split(",")[1:] for row in plain.stdout.splitlines()])
+        self.assertEqual({row.split(",")[3] for row in grouped.stdout.splitlines()[1:]}, set("12345"))
+        self.assertRegex(grouped.stderr, r"^mlo simulate: g: 5 levels; sd of the intercept 0.5 \(drawn [0-9.]+\)\n"
+                                         r"mlo simulate: h: 3 levels; sd of the intercept 1 \(drawn [0-9.]+\), of x1 0.3 "
+                                         r"\(drawn [0-9.]+\), correlation 0.4\n$")
+        again = self.good("simulate", "poisson", "--rows", "80", "--seed", "7", "--group", "g:5:0.5", "--group",
+                          "h:3:1:x1=0.3,cor=0.4").stdout
+        self.assertTrue(again.startswith(grouped.stdout))
+
     def test_more_simulated_rows_continue_the_fewer(self):
         few, more = (self.good("simulate", "poisson", "--rows", rows, "--seed", "7").stdout for rows in ("20", "50"))
         self.assertTrue(more.startswith(few))

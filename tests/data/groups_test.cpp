@@ -216,6 +216,14 @@ TEST(GroupDesign, NumbersAreGroupsInTheOrderOfTheirValues) {
   EXPECT_EQ(design_of("y ~ x + (1 | factor(z))").groups[0].name, "factor(z)");
 }
 
+TEST(GroupDesign, WholeNumbersAreWrittenInFull) {
+  Table table = table_of();
+  table.columns[2] = {"z", Numbers{100000, -7, 1e16, 0.5, 1e15, 123456789, 1e-5, 100000}};
+  const Design design = build_design(parse_formula("y ~ c + (1 | z)", all), table, {});
+  EXPECT_EQ(design.groups[0].levels,
+            (Strings{"-7", "1e-05", "0.5", "100000", "123456789", "1e+15", "1e+16"}));
+}
+
 TEST(GroupDesign, NumbersThatLookTheSameAreOneGroup) {
   Table table = table_of();
   table.columns[2] = {"z", Numbers{0.3, 0.1 + 0.2, 1, 0.3, 1, 0.1 + 0.2, 1, 0.3}};

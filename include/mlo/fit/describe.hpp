@@ -37,6 +37,13 @@ struct DesignDescription {
   std::string response;
   std::vector<std::string> columns;  // of the design, as R names them
   std::uint64_t parameters = 0;      // columns, and the second parameter of the family
+  struct Group {
+    std::string name;
+    std::uint64_t levels = 0;
+    std::vector<std::string> effects;
+    std::uint64_t least_rows = 0, most_rows = 0;  // of one level
+  };
+  std::vector<Group> groups;
   std::uint64_t rows = 0, dropped = 0, held_out = 0;
   std::uint64_t design_bytes = 0;
   std::string method;  // what `method` means here, in words
