@@ -13,7 +13,7 @@
 namespace mlo {
 namespace {
 
-constexpr std::string_view magic = "mlo-checkpoint-5";
+constexpr std::string_view magic = "mlo-checkpoint-6";
 
 class Writer {
  public:
@@ -74,6 +74,7 @@ void transfer(Archive& archive, Record& record) {
   archive(record.kernel);
   archive(record.dim);
   archive(record.draws);
+  archive(record.effects);
   archive(record.log_posteriors);
   archive(record.statistics);
   archive(record.warmup_seconds);
@@ -100,7 +101,8 @@ bool consistent(const ChainRecord& record) {
   const bool rectangular =
       draws == 0 ? record.draws.empty()
                  : record.draws.size() % draws == 0 && record.draws.size() / draws == record.dim;
-  return rectangular && record.dim <= static_cast<std::size_t>(record.state.theta.size()) &&
+  const bool effects = draws == 0 ? record.effects.empty() : record.effects.size() % draws == 0;
+  return rectangular && effects && record.dim <= static_cast<std::size_t>(record.state.theta.size()) &&
          record.statistics.size() == draws && std::has_single_bit(record.account.rows_stride);
 }
 

@@ -44,15 +44,20 @@ std::vector<FactorFact> factors_of(const std::vector<FactorLevels>& factors,
 
 }  // namespace
 
-RunFacts facts_of(const AnyModel& model, const std::vector<FactorLevels>& factors, const Mode& mode,
-                  std::span<const ChainDraws> chains, const FitOptions& options) {
+RunFacts facts_of(std::span<const ChainDraws> chains) {
   RunFacts out;
-  out.mode.resize(model.dim());
-  model.to_user(params(mode.theta), out.mode);
-  out.factors = factors_of(factors, model.names());
   std::vector<const ChainAccount*> accounts;
   for (const ChainDraws& chain : chains) accounts.push_back(&chain.account);
   out.rows_read = rows_read_of(accounts);
+  return out;
+}
+
+RunFacts facts_of(const AnyModel& model, const std::vector<FactorLevels>& factors, const Mode& mode,
+                  std::span<const ChainDraws> chains, const FitOptions& options) {
+  RunFacts out = facts_of(chains);
+  out.mode.resize(model.dim());
+  model.to_user(params(mode.theta), out.mode);
+  out.factors = factors_of(factors, model.names());
   if (const Glm* glm = model.glm()) {
     out.priors = priors_of(glm->layout());
     out.check = predictive_check(*glm, options.numbers, chains, {.seed = *options.seed});

@@ -13,6 +13,8 @@
 
 namespace mlo {
 
+// Of chains alone: of models that are not generalised linear.
+[[nodiscard]] RunFacts facts_of(std::span<const ChainDraws> chains);
 // The seed of the options must have been drawn.
 [[nodiscard]] RunFacts facts_of(const AnyModel& model, const std::vector<FactorLevels>& factors,
                                 const Mode& mode, std::span<const ChainDraws> chains,

@@ -28,7 +28,9 @@
 #include "mlo/method/option_table.hpp"
 #include "mlo/method/read_options.hpp"
 #include "mlo/method/sample.hpp"
+#include "mlo/method/sample_groups.hpp"
 #include "mlo/model/any_model.hpp"
+#include "mlo/model/grouped.hpp"
 #include "mlo/model/layout.hpp"
 #include "mlo/report/netcdf.hpp"
 
@@ -37,7 +39,8 @@ namespace {
 
 // What a fit knows about its data once the design has moved into the model.
 struct Loaded {
-  std::unique_ptr<AnyModel> model;
+  std::unique_ptr<AnyModel> model;        // null if there are group effects:
+  std::unique_ptr<GroupedModel> grouped;  // then it is this
   std::string response;
   RunSummary::Data data;
   Recipe recipe;
@@ -77,6 +80,30 @@ void add_factor_notes(const Design& design, const Remarks& remarks, std::vector<
     notes.push_back(fmt::format("{} rows have the weight 0 and are not used", grouped(design.weightless)));
 }
 
+void refuse_group_options(const FitOptions& options) {
+  const char* const given = options.prior_sd    ? "prior-sd"
+                            : options.prior_cor ? "prior-cor"
+                            : options.save_groups ? "save-groups"
+                                                  : nullptr;
+  if (given != nullptr)
+    throw UsageError(
+        fmt::format("`{}` is for group effects, and the formula has none, such as (1 | group)", given));
+}
+
+void load_groups(const FitOptions& options, const PriorOptions& priors, Design design, Loaded& out) {
+  const FamilySpec& spec = *find_family(options.family);
+  if (spec.make == nullptr)
+    throw UsageError(fmt::format("`family {}` has no group effects", options.family));
+  for (const GroupDesign& group : design.groups)
+    out.notes.push_back(fmt::format("{}: {} levels with effects of their own ({})", group.name,
+                                    grouped(group.levels.size()), fmt::join(group.effects, ", ")));
+  std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
+  out.grouped = std::make_unique<GroupedModel>(
+      std::move(design), family, GroupPriorOptions{priors, options.prior_sd, options.prior_cor});
+  out.notes.push_back("priors: " + out.grouped->prior_words());
+  if (std::string words = family->words(); !words.empty()) out.notes.push_back(std::move(words));
+}
+
 Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   const DesignOptions how = design_options(options);
   Remarks remarks;
@@ -84,9 +111,6 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
     if (std::string remark = factor_remark(table, column); !remark.empty())
       remarks.emplace(column.name, std::move(remark));
   Design design = build_design(formula, std::move(table), how);
-  if (!design.groups.empty())
-    throw ModelError(fmt::format("group effects, as in (1 | {}), are read but cannot be fitted yet",
-                                 design.groups[0].name));
   Loaded out;
   out.response = design.response;
   out.data = {design.rows_in_file, design.rows, design.dropped};
@@ -94,8 +118,14 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   add_factor_notes(design, remarks, out.notes);
   out.recipe = design.recipe;
   out.factors = design.factors;
-  out.model = make_model(*find_family(options.family), std::move(design), options.numbers,
-                         {options.prior, options.prior_intercept, options.prior_for}, out.notes);
+  const PriorOptions priors{options.prior, options.prior_intercept, options.prior_for};
+  if (!design.groups.empty()) {
+    load_groups(options, priors, std::move(design), out);
+  } else {
+    refuse_group_options(options);
+    out.model =
+        make_model(*find_family(options.family), std::move(design), options.numbers, priors, out.notes);
+  }
   return out;
 }
 
@@ -202,9 +232,45 @@ std::string repeats_note(const std::vector<ChainRecord>& chains) {
   return fmt::format("{:.3g} steps per draw, by the acceptance in warm-up", steps / counted);
 }
 
+// How much of the variance about the mean response, on the scale of the predictor, each grouping has, where
+// that is a number: intercepts alone, and a family with a variance of its own on that scale.
+std::string variance_note(const GroupedModel& model, const std::vector<ParameterSummary>& parameters) {
+  const FamilySpec& spec = model.family().spec();
+  double own = 0;
+  if (!model.rows().plain() || spec.residual_variance == nullptr) return {};
+  const std::size_t first = model.layout().dim();
+  own = spec.residual_variance(model.family().estimates_second() ? parameters[first - 1].mean
+                                                                 : model.family().known_second());
+  double total = own;
+  for (std::size_t k = 0; k < model.rows().groups().size(); ++k)
+    total += parameters[first + k].mean * parameters[first + k].mean;
+  std::string out = "variance of the predictor's scale at the posterior means:";
+  for (std::size_t k = 0; k < model.rows().groups().size(); ++k) {
+    const double sd = parameters[first + k].mean;
+    out += fmt::format(" {} {:.1f} %,", model.rows().groups()[k].name, 100 * sd * sd / total);
+  }
+  return out + fmt::format(" within groups {:.1f} %", 100 * own / total);
+}
+
+void add_group_effects(const GroupedModel& model, const Plan& plan, std::span<const ChainRecord> chains,
+                       bool keep, FitResult& result) {
+  RunSummary& s = result.summary;
+  s.noise.laplace_sd.assign(s.parameters.size(), std::nan(""));
+  s.noise.sd_ratio = s.noise.laplace_sd;
+  s.noise.median_ratio = std::nan("");
+  if (std::string note = variance_note(model, s.parameters); !note.empty()) s.notes.push_back(std::move(note));
+  if (!keep) return;
+  ThreadPool pool(plan.threads);
+  for (const EffectSummary& effect : effect_summaries(model, chains, pool)) {
+    const Grouping& group = model.rows().groups()[effect.group];
+    result.effects.push_back({group.name, group.level_names[effect.level], group.effects[effect.effect],
+                              effect.mean, effect.sd, effect.q5, effect.q95, effect.rhat});
+  }
+}
+
 FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded, Samples samples) {
   FitResult result;
-  result.names = loaded.model->names();
+  result.names = loaded.grouped ? loaded.grouped->names() : loaded.model->names();
   result.recipe = std::move(loaded.recipe);
   RunSummary& s = result.summary;
   s.chains = samples.chains.size();
@@ -233,7 +299,11 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   s.parameters = summarise(result.names, samples.chains);
   s.method = account_of(samples);
   s.audit = samples.audit;
-  s.noise = noise_report(s.method.noise_sd, s.parameters, samples.laplace_sd, samples.noise);
+  if (loaded.grouped) {
+    add_group_effects(*loaded.grouped, plan, samples.chains, options.save_groups != "no", result);
+  } else {
+    s.noise = noise_report(s.method.noise_sd, s.parameters, samples.laplace_sd, samples.noise);
+  }
   s.data = loaded.data;
   s.passes = samples.passes;
   s.warnings = said_once(samples.warnings);
@@ -243,8 +313,22 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   result.chains.reserve(samples.chains.size());
   for (ChainRecord& record : samples.chains)
     result.chains.push_back(std::move(static_cast<ChainDraws&>(record)));
-  result.facts = facts_of(*loaded.model, loaded.factors, samples.mode, result.chains, options);
+  result.facts = loaded.grouped
+                     ? facts_of(result.chains)
+                     : facts_of(*loaded.model, loaded.factors, samples.mode, result.chains, options);
   return result;
+}
+
+// Draws of group effects are kept if they are small enough, unless the user says what to keep.
+KeptEffects kept_effects(const FitOptions& options, const GroupedModel& model) {
+  constexpr double most_bytes = 200e6;
+  if (options.save_groups)
+    return *options.save_groups == "yes"       ? KeptEffects::draws
+           : *options.save_groups == "summary" ? KeptEffects::summary
+                                               : KeptEffects::none;
+  const double bytes = static_cast<double>(options.chains) * static_cast<double>(options.draws) *
+                       static_cast<double>(model.effects() * sizeof(float));
+  return bytes <= most_bytes ? KeptEffects::draws : KeptEffects::summary;
 }
 
 // The columns of the table in the order of the header.
@@ -312,9 +396,9 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   Loaded loaded = load(options, formula, std::move(table));
   if (options.holdout) held.emplace(options, formula, loaded.recipe, std::move(held_table));
   if (held) loaded.data.rows += held->size();
-  const Plan plan = resolve(options, {.rows = loaded.model->rows(),
-                                      .dim = loaded.model->dim(),
-                                      .all_positive = loaded.model->all_positive()});
+  const Plan plan = resolve(
+      options, loaded.grouped ? DataFacts{loaded.grouped->rows().size(), loaded.grouped->main_parameters(), false}
+                              : DataFacts{loaded.model->rows(), loaded.model->dim(), loaded.model->all_positive()});
   const double read_seconds = timer.seconds();
 
   Keeping keeping;
@@ -328,7 +412,9 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
     keeping.checkpoint = directory->checkpoints(key);
     keeping.before_sampling = [&] { directory->begin(options, reader.fingerprint()); };
   }
-  Samples samples = sample(*loaded.model, plan, watcher, std::move(keeping));
+  Samples samples = loaded.grouped ? sample(*loaded.grouped, plan, kept_effects(options, *loaded.grouped),
+                                            watcher, std::move(keeping))
+                                   : sample(*loaded.model, plan, watcher, std::move(keeping));
   FitResult result = summarised(options, plan, std::move(loaded), std::move(samples));
   if (held) add_holdout(options, *held, result);
   result.summary.seconds.read = read_seconds;

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "fit/data_source.hpp"
+#include "fit/group_files.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
 #include "mlo/base/hash.hpp"
@@ -244,6 +245,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
   if (wants_netcdf(options))
     write_netcdf(file("draws.nc"), netcdf_input(options, result.summary, result.chains));
   write_file(file("summary.csv"), as_csv(result.summary.parameters));
+  write_groups(path_, result.effects, result.chains);
   write_run_json(options, fingerprint, result.summary.interrupted ? "interrupted" : "finished", &result);
   if (!result.summary.interrupted)
     for (std::size_t chain = 0; chain < result.chains.size(); ++chain)

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "fit/group_files.hpp"
 #include "fit/run_directory.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
@@ -21,6 +22,11 @@ std::vector<std::string> KeptRun::column_names() const {
   std::vector<std::string> out;
   for (const UsedColumn& column : columns) out.push_back(column.name);
   return out;
+}
+
+std::vector<GroupEffect> read_group_effects(const std::string& run_directory) {
+  static_cast<void>(RunDirectory::open(run_directory));
+  return read_groups(run_directory);
 }
 
 KeptRun read_run(const std::string& run_directory) {
@@ -42,6 +48,8 @@ KeptRun read_run(const std::string& run_directory) {
     const std::string file = fmt::format("{}/draws-{}.csv", run_directory, chain + 1);
     run.chains.push_back(draws_of_stan_csv(read_file(file), file, run.names.size()));
   }
+  run.effects = read_groups(run_directory);
+  read_effects(run_directory, run.effects.size(), run.chains);
   // Runs of mlo 0.1 have none.
   if (const std::string file = run_directory + "/statistics.csv"; std::filesystem::exists(file))
     add_statistics(read_file(file), file, run.chains);
@@ -56,6 +64,7 @@ KeptRun run_of(const FitResult& fit) {
           .recipe = fit.recipe,
           .chains = fit.chains,
           .summary = fit.summary,
+          .effects = fit.effects,
           .facts = fit.facts,
           .version = version(),
           .simd = simd_target(),
@@ -71,6 +80,7 @@ FitResult read_fit(const std::string& run_directory) {
   fit.recipe = std::move(run.recipe);
   fit.chains = std::move(run.chains);
   fit.summary = std::move(run.summary);
+  fit.effects = std::move(run.effects);
   fit.facts = std::move(run.facts);
   fit.options = std::move(run.options);
   fit.fingerprint = directory.fingerprint();

@@ -140,7 +140,18 @@ std::vector<Option> model_options() {
        .help = "NAME PRIOR: prior of one parameter; may be repeated. Positive parameters "
                "(sigma, size, shape, tau) also take gamma(shape,rate) and "
                "exponential(rate)",
-       .rule = a_prior}};
+       .rule = a_prior},
+      {.name = "prior-sd",
+       .group = Group::model,
+       .field = &FitOptions::prior_sd,
+       .help = "Prior of the standard deviations of group effects, of which the part above 0 holds; for one "
+               "of them, prior-for sd_GROUP__EFFECT. Default: student_t(3, 0, 2.5), or with the sd of the "
+               "response in place of 2.5 if that is larger",
+       .rule = a_prior},
+      {.name = "prior-cor",
+       .group = Group::model,
+       .field = &FitOptions::prior_cor,
+       .help = "Prior of the correlations of group effects: lkj(SHAPE). Default: lkj(1), uniform"}};
   rows.push_back(
       {.name = "sql",
        .group = Group::model,
@@ -165,6 +176,12 @@ std::vector<Option> model_options() {
                   .help = "Share of the rows that the fit does not see, chosen by the seed and the row's "
                           "number; the draws are scored on them. Default: none",
                   .rule = {.least = 0, .most = 1, .open = true}});
+  rows.push_back({.name = "save-groups",
+                  .group = Group::model,
+                  .field = &FitOptions::save_groups,
+                  .help = "What is kept of group effects: yes for all draws, summary for means, sds and "
+                          "intervals, no for nothing. Default: yes up to 200 MB of draws, otherwise summary",
+                  .rule = one_of({"yes", "no", "summary"})});
   rows.push_back({.name = "max-levels",
                   .group = Group::model,
                   .field = &FitOptions::max_levels,

@@ -160,7 +160,8 @@ const FamilySpec gaussian_family{
       return std::make_unique<Gaussian>(gaussian_family);
     },
     .simulation = {.numbers = simulation_numbers, .response = simulated},
-    .deviance = [](double y, double mean, double) { return (y - mean) * (y - mean); }};
+    .deviance = [](double y, double mean, double) { return (y - mean) * (y - mean); },
+    .residual_variance = [](double sigma) { return sigma * sigma; }};
 
 const FamilySpec gaussian_mean_family{
     .name = "gaussian-mean",

@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // logistic: f = y eta - log(1 + e^eta).
 #include <cmath>
+#include <numbers>
 
 #include "mlo/base/special.hpp"
 #include "mlo/model/curve.hpp"
@@ -83,6 +84,7 @@ const FamilySpec logistic_family{
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Logistic>(); },
     .simulation = {.numbers = {}, .response = simulated},
     .link = Link::logit,
+    .residual_variance = [](double) { return std::numbers::pi * std::numbers::pi / 3; },
     .accepts = [](double y) { return y == 0 || y == 1; }};
 
 }  // namespace mlo

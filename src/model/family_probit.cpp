@@ -88,6 +88,7 @@ const FamilySpec probit_family{
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> { return std::make_unique<Probit>(); },
     .simulation = {.numbers = {}, .response = simulated},
     .link = Link::probit,
+    .residual_variance = [](double) { return 1.0; },
     .accepts = [](double y) { return y == 0 || y == 1; }};
 
 }  // namespace mlo

@@ -15,6 +15,9 @@ namespace mlo {
 // The summary of a run directory. Throws DataError: no such directory, not a run, not finished.
 [[nodiscard]] RunSummary read_summary(const std::string& run_directory);
 
+// What the posterior says of the effects of groups. Empty if there are none, or nothing was kept of them.
+[[nodiscard]] std::vector<GroupEffect> read_group_effects(const std::string& run_directory);
+
 // What a run directory holds, its draws too.
 struct KeptRun {
   std::string directory;  // "": it is in memory
@@ -24,6 +27,7 @@ struct KeptRun {
   Recipe recipe;
   std::vector<ChainDraws> chains;  // without their accounts
   RunSummary summary;
+  std::vector<GroupEffect> effects;        // of groups; empty if there are none, or nothing was kept
   RunFacts facts;                          // empty for runs of earlier versions
   std::string version, simd, fingerprint;  // of mlo, the instruction set and the data
 

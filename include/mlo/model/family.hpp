@@ -187,6 +187,9 @@ struct FamilySpec {
   // Twice what the log-likelihood of a response falls short of the largest possible one if its mean is
   // `mean`, without the scale: R's deviance of a row. Null: it is not in use for this family.
   double (*deviance)(double y, double mean, double second) = nullptr;
+  // The variance of a response about its mean on the predictor's scale, given the second parameter: of a
+  // gaussian response, or of the latent variable behind a binary one. Null: there is no such number.
+  double (*residual_variance)(double second) = nullptr;
   bool (*accepts)(double y) = nullptr;  // whether it can be a response; null: any number can
 };
 

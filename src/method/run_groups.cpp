@@ -1,0 +1,233 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Models with group effects: where the reference comes from, and which kernel runs.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/text.hpp"
+#include "mlo/base/timer.hpp"
+#include "mlo/diagnose/summary.hpp"
+#include "mlo/kernel/levels.hpp"
+#include "mlo/method/sample_groups.hpp"
+
+namespace mlo {
+namespace {
+
+using Eigen::Index;
+Index place(std::size_t i) { return static_cast<Index>(i); }
+
+// Sweeps of the chain that finds the centre of the posterior, and those of them that count.
+constexpr std::size_t pilot_sweeps = 160, pilot_warmup = 80;
+constexpr std::uint64_t pilot_chain = std::uint64_t{1} << 40U;  // its random numbers are nobody else's
+
+// Why rows cannot be drawn by bounds, in words; "" if they can.
+std::string no_bounds(const GroupedModel& model) {
+  const Family& family = model.family();
+  if (model.rows().groups().size() > 1 && !model.rows().plain())
+    return "several groupings of which one has slopes";
+  if (family.spec().sums) return {};
+  if (family.estimates_second())
+    return fmt::format("an estimated {}", family.spec().second->name);
+  return family.curve() == nullptr ? fmt::format("`family {}`", family.spec().name) : "";
+}
+
+// A start with about 1.5 times the spread of the normal laws about the reference.
+Eigen::VectorXd start_of(const LevelReference& reference, const Plan& plan, std::size_t chain) {
+  const GroupedModel& model = reference.model();
+  GroupedPoint at = reference.at();
+  if (!plan.start_at_mode) {
+    Stream stream({.seed = plan.chain.seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
+    const std::size_t q = model.rows().columns();
+    Eigen::VectorXd alpha(place(q));
+    for (Index j = 0; j < alpha.size(); ++j) alpha[j] = 1.5 * normal(stream);
+    reference.factor().transpose().triangularView<Eigen::Upper>().solveInPlace(alpha);
+    for (std::size_t j = 0; j < q; ++j) at.coefficients[j] += alpha[place(j)];
+    for (std::size_t k = 0; k < at.effects.size(); ++k) {
+      const LevelSums& sums = reference.groups()[k];
+      const std::size_t d = sums.d;
+      for (double& xi : at.covariances[k]) xi += 0.2 * normal(stream);
+      Eigen::VectorXd beta(place(d));
+      for (std::size_t l = 0; l < at.effects[k].size() / d; ++l) {
+        for (Index a = 0; a < beta.size(); ++a) beta[a] = normal(stream);
+        const Eigen::Map<const Eigen::MatrixXd> factor(sums.factor.data() + l * d * d, place(d), place(d));
+        factor.transpose().triangularView<Eigen::Upper>().solveInPlace(beta);
+        for (std::size_t a = 0; a < d; ++a) {
+          const Eigen::Map<const Eigen::VectorXd> m(sums.m.data() + (l * d + a) * q, place(q));
+          at.effects[k][l * d + a] += beta[place(a)] - m.dot(alpha);
+        }
+      }
+    }
+  }
+  Eigen::VectorXd theta(place(model.dim()));
+  model.pack(at, {theta.data(), model.dim()});
+  return theta;
+}
+
+std::shared_ptr<const LevelReference> reference_at(const GroupedModel& model, GroupedPoint at,
+                                                   ThreadPool& pool, bool bounds) {
+  return std::make_shared<const LevelReference>(model, std::move(at), pool,
+                                                LevelReference::Options{.bounds = bounds});
+}
+
+// The mean of a short chain about the mode: far closer to the posterior's centre than the mode is, where
+// there are many levels.
+GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const LevelOptions& options,
+                       const Plan& plan, ThreadPool& pool, const SampleWatcher& watcher) {
+  const GroupedModel& model = mode->model();
+  LevelKernel kernel(mode, options, pool);
+  ChainState state;
+  state.theta.resize(place(model.dim()));
+  model.pack(mode->at(), {state.theta.data(), model.dim()});
+  Eigen::VectorXd mean = Eigen::VectorXd::Zero(state.theta.size());
+  for (std::size_t sweep = 0; sweep < pilot_sweeps; ++sweep) {
+    if (watcher.interrupted()) throw Interrupted();
+    if (watcher.phase && sweep % 16 == 0)
+      watcher.phase("finding the centre", static_cast<double>(sweep) / static_cast<double>(pilot_sweeps));
+    static_cast<void>(
+        kernel.step(state, {.seed = plan.chain.seed, .chain = pilot_chain, .iteration = sweep}));
+    if (sweep >= pilot_warmup) mean += state.theta / static_cast<double>(pilot_sweeps - pilot_warmup);
+  }
+  GroupedPoint out;
+  model.unpack({mean.data(), model.dim()}, out);
+  return out;
+}
+
+// What `auto` has chosen, and why.
+std::string choice_words(const GroupedModel& model, bool all_rows, const std::string& obstacle) {
+  if (all_rows)
+    return fmt::format("method full: group effects with {} have no bounds, so every sweep reads all rows",
+                       obstacle);
+  return fmt::format("method exact: {}", model.family().spec().sums
+                                             ? "a gaussian likelihood is a function of sums by level; no row is read"
+                                             : "rows are drawn by their bounds, level by level");
+}
+
+[[noreturn]] void refuse_method(const Plan& plan) {
+  throw UsageError(fmt::format(
+      "`method {}` is not for models with group effects; use `method auto`, `method exact` or `method full`",
+      plan.method->name));
+}
+
+}  // namespace
+
+Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, const SampleWatcher& watcher,
+               Keeping keeping) {
+  const Timer timer;
+  const Role role = plan.method->role;
+  if (role != Role::automatic && role != Role::exact && role != Role::full) refuse_method(plan);
+  if (plan.audit)
+    throw UsageError("`audit` is not for models with group effects; compare with `method full` instead");
+  const std::string obstacle = no_bounds(model);
+  if (role == Role::exact && !obstacle.empty())
+    throw UsageError(fmt::format(
+        "`method exact` has no bounds for group effects with {}; use `method auto` or `method full`, which "
+        "read all rows and are exact too",
+        obstacle));
+  const bool all_rows = role == Role::full || !obstacle.empty();
+  Samples out;
+  out.method = &spec_of(all_rows ? Role::full : Role::exact);
+  ThreadPool pool(plan.threads);
+  if (watcher.phase) watcher.phase("finding the mode", 0);
+  LevelOptions options;
+  options.all_rows = all_rows;
+  GroupedPoint at = find_reference(model, pool, out.passes);
+  {
+    const auto mode = reference_at(model, std::move(at), pool, !all_rows);
+    at = centre_of(mode, options, plan, pool, watcher);
+  }
+  const auto reference = reference_at(model, std::move(at), pool, !all_rows);
+  out.passes += 6;
+  if (role == Role::automatic) out.notes.push_back(choice_words(model, all_rows, obstacle));
+  out.notes.emplace_back("a step is a sweep over all levels, covariances and coefficients");
+  out.mode_seconds = timer.seconds();
+  if (watcher.interrupted()) throw Interrupted();
+  if (keeping.before_sampling) keeping.before_sampling();
+
+  RunControl control(plan.chain.chains, watcher.interrupt);
+  for (std::size_t c = 0; c < keeping.records.size(); ++c)
+    control.chains[c].steps = keeping.records[c].iteration;
+  const Timer sampling;
+  if (watcher.sampling) watcher.sampling(control, plan.chain);
+  const auto finish = [&] {
+    if (watcher.sampled) watcher.sampled();
+    out.sample_seconds = sampling.seconds();
+  };
+  const std::size_t main = model.main_parameters();
+  const EmitDraw emit = [&](ChainRecord& record) {
+    const std::span<const double> theta = params(record.state.theta);
+    const std::size_t first = record.draws.size();
+    record.draws.resize(first + main);
+    model.to_user(theta, {record.draws.data() + first, main});
+    if (kept == KeptEffects::draws)
+      for (std::size_t r = main; r < theta.size(); ++r)
+        record.effects.push_back(static_cast<float>(theta[r]));
+    record.log_posteriors.push_back(record.state.polynomial);
+  };
+  const MakeChain make_chain = [&](ThreadPool& inner, const ChainContext& context) {
+    return std::unique_ptr<AnyChain>(
+        std::make_unique<ChainOf<LevelKernel>>(LevelKernel(reference, options, inner), context));
+  };
+  try {
+    out.promise = run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint,
+                             emit, make_chain,
+                             [&](std::size_t chain) { return start_of(*reference, plan, chain); });
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
+  out.log_posterior = fmt::format(
+      "{}", all_rows ? "of all rows"
+                     : "by a Taylor polynomial of order 3 about the posterior's centre, not of all rows");
+  out.chains = std::move(keeping.records);
+  return out;
+}
+
+std::vector<EffectSummary> effect_summaries(const GroupedModel& model, std::span<const ChainRecord> chains,
+                                            ThreadPool& pool) {
+  std::vector<LevelKernel::EffectMoments> moments;
+  for (const ChainRecord& chain : chains) moments.push_back(LevelKernel::moments(model, chain.kernel));
+  std::vector<EffectSummary> out;
+  out.reserve(model.effects());
+  for (std::size_t k = 0; k < model.rows().groups().size(); ++k)
+    for (std::size_t l = 0; l < model.rows().groups()[k].levels(); ++l)
+      for (std::size_t a = 0; a < model.rows().groups()[k].dim(); ++a)
+        out.push_back({.group = k, .level = l, .effect = a});
+  const std::size_t count = out.size();
+  constexpr std::size_t part = 64;
+  pool.run((count + part - 1) / part, [&](std::size_t task) {
+    std::vector<double> values;
+    for (std::size_t r = task * part; r < std::min(count, (task + 1) * part); ++r) {
+      EffectSummary& s = out[r];
+      // From the chains' means and variances.
+      double draws = 0, mean = 0, within = 0, between = 0;
+      for (const auto& m : moments) {
+        draws += m.draws;
+        mean += m.draws * m.mean[r];
+      }
+      mean /= draws;
+      for (const auto& m : moments) {
+        within += m.draws * m.sd[r] * m.sd[r];
+        between += m.draws * (m.mean[r] - mean) * (m.mean[r] - mean);
+      }
+      s.mean = mean;
+      s.sd = std::sqrt((within + between) / std::max(1.0, draws - 1));
+      s.rhat = std::sqrt((within + between) / within);
+      const double tail = 1.6448536269514722 * s.sd;
+      s.q5 = mean - tail;
+      s.q95 = mean + tail;
+      values.clear();
+      for (const ChainRecord& chain : chains)
+        for (std::size_t i = r; i < chain.effects.size(); i += count)
+          values.push_back(static_cast<double>(chain.effects[i]));
+      if (values.empty()) continue;
+      std::sort(values.begin(), values.end());
+      s.q5 = quantile(values, 0.05);
+      s.q95 = quantile(values, 0.95);
+    }
+  });
+  return out;
+}
+
+}  // namespace mlo
