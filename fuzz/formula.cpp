@@ -45,9 +45,15 @@ void check_spelling(const Expression& e, const Strings& columns) {
 void check_rows(const Formula& formula, const Design& design, const Table& table) {
   const NewRows again(formula, design.recipe, table, {});
   fuzz::check(again.dim() == design.dim, "predictions have the columns of the fit");
+  fuzz::check(again.groups() == design.groups.size(), "predictions have the groups of the fit");
   std::vector<double> x(rows * design.dim), offsets(rows), user(design.dim);
   std::vector<char> complete(rows);
-  again.fill(0, {.x = x, .offsets = offsets, .y = {}, .complete = complete});
+  std::vector<std::vector<std::uint32_t>> codes(again.groups(), std::vector<std::uint32_t>(rows));
+  std::vector<std::vector<float>> z;
+  std::vector<NewRows::GroupBlock> groups;
+  for (std::size_t g = 0; g < again.groups(); ++g) z.emplace_back(rows * again.multipliers(g));
+  for (std::size_t g = 0; g < again.groups(); ++g) groups.push_back({.codes = codes[g], .z = z[g]});
+  again.fill(0, {.x = x, .offsets = offsets, .y = {}, .complete = complete, .groups = groups});
   std::map<std::string, std::size_t> row_at;
   for (std::size_t i = 0; i < rows; ++i) row_at.emplace(again.place(i), i);
   for (std::size_t i = 0; i < design.rows; ++i) {
@@ -61,6 +67,15 @@ void check_rows(const Formula& formula, const Design& design, const Table& table
       fuzz::check(std::fabs(user[j] - value) <= room, "predictions have the values of the fit",
                   design.place(i) + " " + design.names[j] + ": " + std::to_string(user[j]) + ", " +
                       std::to_string(value));
+    }
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const GroupDesign& group = design.groups[g];
+      const std::size_t width = again.multipliers(g);
+      fuzz::check(group.codes[i] < group.levels.size() && codes[g][row] == group.codes[i],
+                  "predictions have the codes of the fit", design.place(i) + " " + group.name);
+      for (std::size_t e = 0; e < width; ++e)
+        fuzz::check(z[g][row * width + e] == group.z[i * width + e],
+                    "predictions have the multipliers of the fit", design.place(i) + " " + group.name);
     }
   }
 }
@@ -86,6 +101,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Term& term : formula->terms)
     for (const Expression& factor : term.factors) check_spelling(factor, columns);
   for (const Expression& offset : formula->offsets) check_spelling(offset.arguments[0], columns);
+  for (const GroupTerm& group : formula->groups) {
+    for (const Expression& part : group.grouping.factors) check_spelling(part, columns);
+    for (const Term& effect : group.effects)
+      for (const Expression& factor : effect.factors) check_spelling(factor, columns);
+  }
   try {
     design = build_design(*formula, table, {.scale = static_cast<Scale>(size % 3), .max_levels = 50});
   } catch (const Error&) {

@@ -33,17 +33,29 @@ Json parse_run_json(const std::string& file) {
   }
 }
 
-template <class T>
-T field(const std::string& file, const char* name) {
-  const Json json = parse_run_json(file);
+}  // namespace
+
+const Json& RunDirectory::run_json() const {
+  if (!json_) json_ = std::make_shared<const Json>(parse_run_json(file("run.json")));
+  return *json_;
+}
+
+const Json& RunDirectory::member(const char* name) const {
   try {
-    return json.get<T>(name);
+    return run_json().at(name);
   } catch (const JsonError& e) {
-    throw DataError(file, fmt::format("not a run of mlo: {}", e.what()));
+    throw DataError(file("run.json"), fmt::format("not a run of mlo: {}", e.what()));
   }
 }
 
-}  // namespace
+template <class T>
+T RunDirectory::field(const char* name) const {
+  try {
+    return run_json().get<T>(name);
+  } catch (const JsonError& e) {
+    throw DataError(file("run.json"), fmt::format("not a run of mlo: {}", e.what()));
+  }
+}
 
 RunDirectory RunDirectory::create(const std::string& path) {
   std::error_code error;
@@ -114,7 +126,7 @@ RunDirectory RunDirectory::open(const std::string& path) {
 
 FitOptions RunDirectory::options() const {
   const std::string name = file("run.json");
-  FitOptions options = options_from_json(field<Json>(name, "options").dump(), name);
+  FitOptions options = options_from_json(field<Json>("options").dump(), name);
   try {
     check_values(options);
   } catch (const UsageError& e) {
@@ -124,11 +136,11 @@ FitOptions RunDirectory::options() const {
   return options;
 }
 
-std::string RunDirectory::status() const { return field<std::string>(file("run.json"), "status"); }
+std::string RunDirectory::status() const { return field<std::string>("status"); }
 
 std::uint64_t RunDirectory::fingerprint() const {
   const std::string name = file("run.json");
-  const auto text = field<std::string>(name, "data_fingerprint");
+  const auto text = field<std::string>("data_fingerprint");
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc() || end != text.data() + text.size())
@@ -136,14 +148,13 @@ std::uint64_t RunDirectory::fingerprint() const {
   return value;
 }
 
-std::string RunDirectory::version() const { return field<std::string>(file("run.json"), "mlo"); }
+std::string RunDirectory::version() const { return field<std::string>("mlo"); }
 
-std::string RunDirectory::simd() const { return field<std::string>(file("run.json"), "simd"); }
+std::string RunDirectory::simd() const { return field<std::string>("simd"); }
 
 RunFacts RunDirectory::facts(std::size_t parameters) const {
   const std::string name = file("run.json");
-  const Json json = parse_run_json(name);
-  const Json* const facts = json.find("facts");
+  const Json* const facts = run_json().find("facts");
   if (facts == nullptr) return {};  // an earlier version wrote none
   try {
     return facts_from_json(*facts, parameters);
@@ -154,7 +165,7 @@ RunFacts RunDirectory::facts(std::size_t parameters) const {
 
 std::vector<UsedColumn> RunDirectory::columns() const {
   const std::string name = file("run.json");
-  const Json columns = field<Json>(name, "columns");
+  const Json columns = field<Json>("columns");
   std::vector<UsedColumn> out;
   try {
     for (const auto& [column, type] : columns.members()) {
@@ -170,7 +181,7 @@ std::vector<UsedColumn> RunDirectory::columns() const {
 
 Recipe RunDirectory::recipe() const {
   const std::string name = file("run.json");
-  const Json json = field<Json>(name, "recipe");
+  const Json& json = member("recipe");
   Recipe out;
   try {
     for (const Json& entry : json.at("learnt").elements())
@@ -192,7 +203,7 @@ Recipe RunDirectory::recipe() const {
 }
 
 std::string RunDirectory::summary_json() const {
-  const Json summary = field<Json>(file("run.json"), "summary");
+  const Json summary = field<Json>("summary");
   if (summary.is_null())
     throw DataError(path_,
                     fmt::format("this run is not finished; continue it with `resume` and `out {}`", path_));
@@ -289,6 +300,7 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
     json["facts"] = facts_to_json(result->facts);
   }
   write_file(file("run.json"), json.dump(2) + "\n");
+  json_ = {};
 }
 
 std::uint64_t run_key(const FitOptions& options, std::uint64_t fingerprint) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mlo/base/files.hpp"
+#include "mlo/base/json.hpp"
 #include "mlo/chain/run.hpp"
 #include "mlo/fit/fit.hpp"
 #include "mlo/method/options.hpp"
@@ -49,8 +50,14 @@ class RunDirectory {
   [[nodiscard]] std::string checkpoint_file(std::size_t chain) const;
   void write_run_json(const FitOptions& options, std::uint64_t fingerprint, const std::string& status,
                       const FitResult* result) const;
+  // run.json, read when it is first needed: with a million groups it has 20 MB.
+  [[nodiscard]] const Json& run_json() const;
+  [[nodiscard]] const Json& member(const char* name) const;  // throws DataError
+  template <class T>
+  [[nodiscard]] T field(const char* name) const;
   std::string path_;
   std::shared_ptr<const ResultDirectory> place_;  // made by create()
+  mutable std::shared_ptr<const Json> json_;
 };
 
 // Identifies a run's draws: the options that decide them, the data, the version and the instruction set.
