@@ -1,4 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -94,6 +97,7 @@ void add_summary(CLI::App& app) {
   c->footer("Examples:\n  mlo summary run1\n  mlo summary run1 --groups origin");
   c->callback([command, groups] {
     if (groups->count() > 0) {
+      std::erase(command->groups, "");  // --groups without a name
       print_groups(*command);
       return;
     }
