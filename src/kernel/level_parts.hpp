@@ -56,4 +56,88 @@ inline double cubic_form(const double* c, std::size_t d, const double* v) noexce
   return sum;
 }
 
+template <int d>
+double LevelKernel::level_surrogate(std::size_t k, std::size_t level, const double* from,
+                                    const double* to) const noexcept {
+  const LevelSums& sums = reference_->groups()[k];
+  const Group& group = groups_[k];
+  if constexpr (d == 1) {
+    const double x = from[0], y = to[0];
+    return precision_ * (y - x) *
+           (group.linear[level] - 0.5 * group.bend[level] * (x + y) + sums.c[level] * (x * x + x * y + y * y) / 6);
+  } else {
+    const std::size_t size = sums.d;
+    const double* const linear = group.linear.data() + level * size;
+    const double* const bend = group.bend.data() + level * size * size;
+    double sum = 0;
+    for (std::size_t a = 0; a < size; ++a) {
+      double bent_to = 0, bent_from = 0;
+      for (std::size_t b = 0; b < size; ++b) {
+        bent_to += bend[a * size + b] * to[b];
+        bent_from += bend[a * size + b] * from[b];
+      }
+      sum += linear[a] * (to[a] - from[a]) - 0.5 * (to[a] * bent_to - from[a] * bent_from);
+    }
+    const double* const c = sums.c.data() + level * size * size * size;
+    return precision_ * (sum + (cubic_form(c, size, to) - cubic_form(c, size, from)) / 6);
+  }
+}
+
+// With c = |x^c'alpha| at most, b = |z'beta| at most and g = |gamma|, a row's remainder is at most
+// |z'delta| (K3 (c^2 / 2 + c g) + K4 (b + c + g)^3 / 6), where c g <= c^1.5 / 1.5 + g^3 / 3 and
+// (x + g)^3 <= x^3 / w^2 + g^3 / (1 - w)^2.
+template <int d>
+LevelKernel::LevelBound LevelKernel::level_bound(std::size_t k, std::size_t level, const double* from,
+                                                 const double* to) const noexcept {
+  const LevelSums& sums = reference_->groups()[k];
+  const Group& group = groups_[k];
+  if (!reference_->has_curve()) return {};  // a gaussian likelihood has no remainders
+  double before = 0, after = 0, moved = 0;
+  const double* const factor = sums.factor.data() + level * sums.d * sums.d;  // column-major lower
+  if constexpr (d == 1) {
+    const double unit = sums.span[level] * factor[0];  // the largest |z|
+    before = unit * std::abs(from[0]);
+    after = unit * std::abs(to[0]);
+    moved = unit * std::abs(to[0] - from[0]);
+  } else {
+    const std::size_t size = sums.d;
+    for (std::size_t a = 0; a < size; ++a) {
+      double x = 0, y = 0, z = 0;
+      for (std::size_t b = a; b < size; ++b) {
+        const double f = factor[a * size + b];  // C_ba, so row a of C'
+        x += f * from[b];
+        y += f * to[b];
+        z += f * (to[b] - from[b]);
+      }
+      before += x * x;
+      after += y * y;
+      moved += z * z;
+    }
+    before = sums.span[level] * std::sqrt(before);
+    after = sums.span[level] * std::sqrt(after);
+    moved = sums.span[level] * std::sqrt(moved);
+  }
+  const double b = std::max(before, after);
+  const double c = sums.reach[level] * length_;
+  const bool near = b + c + group.others[level] <= sums.box[level];
+  const double k3 = near ? sums.k3[level] : sums.k3_all[level];
+  const double k4 = near ? sums.k4[level] : sums.k4_all[level];
+  const double x = b + c;
+  LevelBound out;
+  if (groups_.size() == 1) {
+    out.own = moved * (0.5 * k3 * c * c + k4 * x * x * x / 6);
+  } else {
+    const double count = static_cast<double>(model_->rows().groups()[k].size(level));
+    const double g = std::cbrt(group.cubes[level] / count);
+    const double w = x + g > 0 ? std::clamp(x / (x + g), 0.02, 0.98) : 0.5;
+    out.own = moved * (k3 * (0.5 * c * c + c * std::sqrt(c) / 1.5) + k4 * x * x * x / (6 * w * w));
+    out.cross = moved * (k3 / 3 + k4 / (6 * (1 - w) * (1 - w)));
+  }
+  const double slack = options_.bound_factor * (1 + 1e-9);
+  out.own = slack * out.own + 1e-300;
+  out.cross *= slack;
+  out.finite = std::isfinite(out.own) && std::isfinite(out.cross);
+  return out;
+}
+
 }  // namespace mlo

@@ -34,12 +34,13 @@ Eigen::MatrixXd wishart(Stream& stream, double freedom, const Eigen::MatrixXd& l
 void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info) {
   const std::size_t d = reference_->groups()[k].d;
   draw_covariance(k, stream);
-  for (std::size_t m = 0; m < options_.scale_moves; ++m)
+  const std::size_t moves = groups_.size() > 1 || d > 1 ? options_.scale_moves : 1;
+  for (std::size_t m = 0; m < moves; ++m)
     with_dim(d, [&](auto fixed) { scale_together<fixed()>(k, stream, info); });
   bool loose = false;
   for (std::size_t j = 0; j < d; ++j)
     if (!frozen_ || groups_[k].walk.sd(j) > loose_scale) {
-      scale_signed(k, j, stream, info);
+      with_dim(d, [&](auto fixed) { scale_signed<fixed()>(k, j, stream, info); });
       loose = true;
     }
   if (loose) draw_covariance(k, stream);
@@ -152,7 +153,7 @@ void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) 
     log_ratio -= 0.5 * (moved.dot(omega_next * moved) - from.dot(omega * from));
   }
   log_ratio += jacobian + (d == 1 ? 0.5 : 1.0) * std::log(stretch);
-  const bool yes = decide_effects(k, log_ratio, options_.boost_scales, stream, info);
+  const bool yes = decide_effects<d>(k, log_ratio, options_.boost_scales, stream, info);
   scale_acceptance_.count(yes);
   if (!yes) return;
   xi = next;
@@ -161,6 +162,7 @@ void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) 
 
 // b / sigma fixed, sigma any number, of either sign: its law given all else is nearly normal, also where
 // sigma is small.
+template <int fixed>
 void LevelKernel::scale_signed(std::size_t k, std::size_t effect, Stream& stream, StepInfo& info) {
   const GroupCovariance& covariance = model_->covariances()[k];
   const LevelSums& sums = reference_->groups()[k];
@@ -199,11 +201,12 @@ void LevelKernel::scale_signed(std::size_t k, std::size_t effect, Stream& stream
       const double mu = group.ma[r] - b0[r];
       next_[k][r] = a == effect ? mu + ratio * (group.beta[r] - mu) : group.beta[r];
     }
-  if (!decide_effects(k, log_ratio, options_.boost_scales, stream, info)) return;
+  if (!decide_effects<fixed>(k, log_ratio, options_.boost_scales, stream, info)) return;
   xi = moved;
   set_precision(k);
 }
 
+template <int fixed>
 bool LevelKernel::decide_effects(std::size_t k, double log_ratio, double boost, Stream& stream,
                                  StepInfo& info) {
   const Grouping& grouping = model_->rows().groups()[k];
@@ -233,7 +236,7 @@ bool LevelKernel::decide_effects(std::size_t k, double log_ratio, double boost, 
     return true;
   }
   for (std::size_t l = 0; l < levels; ++l)
-    log_ratio += level_surrogate(k, l, group.beta.data() + l * d, next_[k].data() + l * d);
+    log_ratio += level_surrogate<fixed>(k, l, group.beta.data() + l * d, next_[k].data() + l * d);
   if (!std::isfinite(log_ratio)) return false;
   if (options_.remainders && reference_->has_curve()) {
     struct Event {
@@ -245,7 +248,7 @@ bool LevelKernel::decide_effects(std::size_t k, double log_ratio, double boost, 
     for (std::size_t l = 0; l < levels; ++l) {
       const double* const from = group.beta.data() + l * d;
       const double* const to = next_[k].data() + l * d;
-      LevelBound bound = level_bound(k, l, from, to);
+      LevelBound bound = level_bound<fixed>(k, l, from, to);
       const auto count = static_cast<double>(grouping.size(l));
       bound.own *= boost;
       bound.cross *= boost;

@@ -145,7 +145,7 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
   }
   Stream stream = stream_of(0);
   info.accepted = move_coefficients(stream, info);
-  if (!all_rows()) state.polynomial = polynomial();
+  if (!all_rows() && frozen_) state.polynomial = polynomial();
   for (std::size_t k = 0; k < groups_.size(); ++k)
     for (std::size_t j = 0; j < reference_->groups()[k].d; ++j) shift(k, j, stream);
   if (model_->family().estimates_second()) move_second(stream, info);
@@ -262,82 +262,6 @@ void LevelKernel::prepare_from_rows(std::size_t k) {
       }
     }
   });
-}
-
-// The change of the expansion between two values of a level's effects.
-double LevelKernel::level_surrogate(std::size_t k, std::size_t level, const double* from,
-                                    const double* to) const noexcept {
-  const LevelSums& sums = reference_->groups()[k];
-  const Group& group = groups_[k];
-  const std::size_t d = sums.d;
-  const double* const linear = group.linear.data() + level * d;
-  const double* const bend = group.bend.data() + level * d * d;
-  double sum = 0;
-  for (std::size_t a = 0; a < d; ++a) {
-    double bent_to = 0, bent_from = 0;
-    for (std::size_t b = 0; b < d; ++b) {
-      bent_to += bend[a * d + b] * to[b];
-      bent_from += bend[a * d + b] * from[b];
-    }
-    sum += linear[a] * (to[a] - from[a]) - 0.5 * (to[a] * bent_to - from[a] * bent_from);
-  }
-  const double* const c = sums.c.data() + level * d * d * d;
-  return precision_ * (sum + (cubic_form(c, d, to) - cubic_form(c, d, from)) / 6);
-}
-
-// With c = |x^c'alpha| at most, b = |z'beta| at most and g = |gamma|, a row's remainder is at most
-// |z'delta| (K3 (c^2 / 2 + c g) + K4 (b + c + g)^3 / 6), where c g <= c^1.5 / 1.5 + g^3 / 3 and
-// (x + g)^3 <= x^3 / w^2 + g^3 / (1 - w)^2.
-LevelKernel::LevelBound LevelKernel::level_bound(std::size_t k, std::size_t level, const double* from,
-                                                 const double* to) const noexcept {
-  const LevelSums& sums = reference_->groups()[k];
-  const Group& group = groups_[k];
-  const std::size_t d = sums.d;
-  if (!reference_->has_curve()) return {};  // a gaussian likelihood has no remainders
-  double before = 0, after = 0, moved = 0;
-  if (model_->rows().groups()[k].plain()) {
-    before = std::abs(from[0]);
-    after = std::abs(to[0]);
-    moved = std::abs(to[0] - from[0]);
-  } else {
-    const double* const factor = sums.factor.data() + level * d * d;  // column-major lower
-    for (std::size_t a = 0; a < d; ++a) {
-      double x = 0, y = 0, z = 0;
-      for (std::size_t b = a; b < d; ++b) {
-        const double f = factor[a * d + b];  // C_ba, so row a of C'
-        x += f * from[b];
-        y += f * to[b];
-        z += f * (to[b] - from[b]);
-      }
-      before += x * x;
-      after += y * y;
-      moved += z * z;
-    }
-    before = sums.span[level] * std::sqrt(before);
-    after = sums.span[level] * std::sqrt(after);
-    moved = sums.span[level] * std::sqrt(moved);
-  }
-  const double b = std::max(before, after);
-  const double c = sums.reach[level] * length_;
-  const bool near = b + c + group.others[level] <= sums.box[level];
-  const double k3 = near ? sums.k3[level] : sums.k3_all[level];
-  const double k4 = near ? sums.k4[level] : sums.k4_all[level];
-  if (!std::isfinite(k4) || !std::isfinite(k3)) return {0, 0, false};
-  const double x = b + c;
-  LevelBound out;
-  if (groups_.size() == 1) {
-    out.own = moved * (0.5 * k3 * c * c + k4 * x * x * x / 6);
-  } else {
-    const double count = static_cast<double>(model_->rows().groups()[k].size(level));
-    const double g = std::cbrt(group.cubes[level] / count);
-    const double w = x + g > 0 ? std::clamp(x / (x + g), 0.02, 0.98) : 0.5;
-    out.own = moved * (k3 * (0.5 * c * c + c * std::sqrt(c) / 1.5) + k4 * x * x * x / (6 * w * w));
-    out.cross = moved * (k3 / 3 + k4 / (6 * (1 - w) * (1 - w)));
-  }
-  const double slack = options_.bound_factor * (1 + 1e-9);
-  out.own = slack * out.own + 1e-300;
-  out.cross *= slack;
-  return out;
 }
 
 LevelKernel::RowPlace LevelKernel::place(std::size_t k, std::size_t row) const noexcept {
@@ -508,38 +432,33 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
     // The mode of the expansion with its prior, by two steps of Newton's method; the law proposed is normal
     // there.
     const Vector mu = ma - b;
-    const Matrix least = least_precision * (precision_ * h + omega);
-    const auto bent_by = [&](const Vector& v) -> Matrix {
-      Matrix m = precision_ * bend + omega;
-      for (Index a = 0; a < dim; ++a)
-        for (Index e = 0; e < dim; ++e) {
-          double sum = 0;
-          for (Index f = 0; f < dim; ++f) sum += c[(a * dim + e) * dim + f] * v[f];
-          m(a, e) -= precision_ * sum;
-        }
-      if constexpr (d == 1) {
-        m(0, 0) = std::max(m(0, 0), least(0, 0));
-      } else {
-        // Where the cubic terms have taken too much, the reference's precision.
-        if (!(m - least).llt().info()) return m;
-        m = precision_ * h + omega;
-      }
-      return m;
-    };
     const Vector right = precision_ * linear + omega * mu;
-    Vector mean = Vector::Zero(dim);
-    Matrix curvature = bent_by(mean);
-    Eigen::LLT<Matrix> llt;
-    const auto solve = [&](const Vector& v) -> Vector {
-      if constexpr (d == 1) {
-        return v / curvature(0, 0);
-      } else {
-        llt.compute(curvature);
-        return llt.solve(v);
-      }
-    };
-    mean = solve(right);
-    {
+    Vector mean;
+    Matrix curvature;
+    if constexpr (d == 1) {
+      const double here = precision_ * bend(0, 0) + omega(0, 0), cubic = precision_ * c[0];
+      const double least = least_precision * (precision_ * h(0, 0) + omega(0, 0));
+      double m = right[0] / std::max(here, least);
+      m += (right[0] - m * (here - 0.5 * cubic * m)) / std::max(here - cubic * m, least);
+      mean[0] = m;
+      curvature(0, 0) = std::max(here - cubic * m, least);
+    } else {
+      const Matrix least = least_precision * (precision_ * h + omega);
+      const auto bent_by = [&](const Vector& v) -> Matrix {
+        Matrix m = precision_ * bend + omega;
+        for (Index a = 0; a < dim; ++a)
+          for (Index e = 0; e < dim; ++e) {
+            double sum = 0;
+            for (Index f = 0; f < dim; ++f) sum += c[(a * dim + e) * dim + f] * v[f];
+            m(a, e) -= precision_ * sum;
+          }
+        // Where the cubic terms have taken too much, the reference's precision.
+        if ((m - least).llt().info() == Eigen::Success) return m;
+        return precision_ * h + omega;
+      };
+      mean = Vector::Zero(dim);
+      curvature = bent_by(mean);
+      mean = curvature.llt().solve(right);
       Vector slope = right - (precision_ * bend + omega) * mean;
       for (Index a = 0; a < dim; ++a) {
         double sum = 0;
@@ -548,7 +467,7 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
         slope[a] += 0.5 * precision_ * sum;
       }
       curvature = bent_by(mean);
-      mean += solve(slope);
+      mean += curvature.llt().solve(slope);
       curvature = bent_by(mean);
     }
     Vector noise(dim);
@@ -565,7 +484,7 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
         proposal = 0.5 * (noise[0] * noise[0] - back * back);
       }
     } else {
-      llt.compute(curvature);
+      const Eigen::LLT<Matrix> llt(curvature);
       const Vector away = llt.matrixU().solve(noise);
       if (walk) {
         next = beta + 1.5 * away;
@@ -586,9 +505,9 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
       tally.rows += grouping.size(l);
       continue;
     }
-    move.log_ratio += level_surrogate(k, l, beta.data(), next.data());
+    move.log_ratio += level_surrogate<d>(k, l, beta.data(), next.data());
     if (!options_.remainders) continue;
-    move.bound = level_bound(k, l, beta.data(), next.data());
+    move.bound = level_bound<d>(k, l, beta.data(), next.data());
     const auto count = static_cast<double>(grouping.size(l));
     const double rate = move.bound.own * count + move.bound.cross * group.cubes[l];
     if (!move.bound.finite || !(rate <= pass_share * count)) {
@@ -673,7 +592,7 @@ void LevelKernel::slice_level(std::size_t k, std::size_t level, Stream& stream, 
     const double delta = to - here;
     tally.rows += grouping.size(level);
     if (all_rows()) return prior + likelihood_of_level(k, level, &delta);
-    return prior + level_surrogate(k, level, &here, &to) +
+    return prior + level_surrogate<1>(k, level, &here, &to) +
            (options_.remainders ? remainders_of_level(k, level, &here, &to) : 0);
   };
   const double floor = -exponential(stream);

@@ -106,9 +106,11 @@ class LevelKernel {
   void draw_covariance(std::size_t k, Stream& stream);
   template <int d>
   void scale_together(std::size_t k, Stream& stream, StepInfo& info);
+  template <int d>
   void scale_signed(std::size_t k, std::size_t effect, Stream& stream, StepInfo& info);
   // Whether a move of all effects of a grouping to `next_` is accepted, given the log ratio of all but the
   // rows' remainders (or, if all rows are read, of all but the likelihood).
+  template <int d>
   bool decide_effects(std::size_t k, double log_ratio, double boost, Stream& stream, StepInfo& info);
 
   bool move_coefficients(Stream& stream, StepInfo& info);
@@ -119,6 +121,8 @@ class LevelKernel {
 
   [[nodiscard]] double polynomial() const;
   [[nodiscard]] double likelihood_polynomial() const;
+  // The change of the expansion between two values of a level's effects.
+  template <int d>
   [[nodiscard]] double level_surrogate(std::size_t k, std::size_t level, const double* from,
                                        const double* to) const noexcept;
   // c_i / (sizes): the bound of a level's rows for a move of its effects, own part and the part per |gamma|^3.
@@ -126,6 +130,7 @@ class LevelKernel {
     double own = 0, cross = 0;
     bool finite = true;
   };
+  template <int d>
   [[nodiscard]] LevelBound level_bound(std::size_t k, std::size_t level, const double* from,
                                        const double* to) const noexcept;
   [[nodiscard]] RowPlace place(std::size_t k, std::size_t row) const noexcept;
