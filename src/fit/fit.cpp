@@ -81,8 +81,8 @@ void add_factor_notes(const Design& design, const Remarks& remarks, std::vector<
 }
 
 void refuse_group_options(const FitOptions& options) {
-  const char* const given = options.prior_sd    ? "prior-sd"
-                            : options.prior_cor ? "prior-cor"
+  const char* const given = options.prior_sd      ? "prior-sd"
+                            : options.prior_cor   ? "prior-cor"
                             : options.save_groups ? "save-groups"
                                                   : nullptr;
   if (given != nullptr)
@@ -92,8 +92,7 @@ void refuse_group_options(const FitOptions& options) {
 
 void load_groups(const FitOptions& options, const PriorOptions& priors, Design design, Loaded& out) {
   const FamilySpec& spec = *find_family(options.family);
-  if (spec.make == nullptr)
-    throw UsageError(fmt::format("`family {}` has no group effects", options.family));
+  if (spec.make == nullptr) throw UsageError(fmt::format("`family {}` has no group effects", options.family));
   for (const GroupDesign& group : design.groups)
     out.notes.push_back(fmt::format("{}: {} levels with effects of their own ({})", group.name,
                                     grouped(group.levels.size()), fmt::join(group.effects, ", ")));
@@ -258,7 +257,8 @@ void add_group_effects(const GroupedModel& model, const Plan& plan, std::span<co
   s.noise.laplace_sd.assign(s.parameters.size(), std::nan(""));
   s.noise.sd_ratio = s.noise.laplace_sd;
   s.noise.median_ratio = std::nan("");
-  if (std::string note = variance_note(model, s.parameters); !note.empty()) s.notes.push_back(std::move(note));
+  if (std::string note = variance_note(model, s.parameters); !note.empty())
+    s.notes.push_back(std::move(note));
   if (!keep) return;
   ThreadPool pool(plan.threads);
   for (const EffectSummary& effect : effect_summaries(model, chains, pool)) {
@@ -397,8 +397,9 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   if (options.holdout) held.emplace(options, formula, loaded.recipe, std::move(held_table));
   if (held) loaded.data.rows += held->size();
   const Plan plan = resolve(
-      options, loaded.grouped ? DataFacts{loaded.grouped->rows().size(), loaded.grouped->main_parameters(), false}
-                              : DataFacts{loaded.model->rows(), loaded.model->dim(), loaded.model->all_positive()});
+      options, loaded.grouped
+                   ? DataFacts{loaded.grouped->rows().size(), loaded.grouped->main_parameters(), false}
+                   : DataFacts{loaded.model->rows(), loaded.model->dim(), loaded.model->all_positive()});
   const double read_seconds = timer.seconds();
 
   Keeping keeping;

@@ -7,9 +7,9 @@ namespace mlo {
 namespace {
 
 using Eigen::Index;
-constexpr double width = 1.15;   // of the learnt law, so that the posterior's tails are within reach
-constexpr double walks = 0.25;   // their share
-constexpr double enough = 50;    // sweeps, for a covariance
+constexpr double width = 1.15;  // of the learnt law, so that the posterior's tails are within reach
+constexpr double walks = 0.25;  // their share
+constexpr double enough = 50;   // sweeps, for a covariance
 // Sweeps after which draws from the learnt law begin, and what was learnt first is forgotten: the chain was
 // still on its way.
 constexpr double forget = 100;

@@ -34,11 +34,13 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
         double owed = 0;
         for (std::size_t b = 0; b < d; ++b)
           owed += group.omega(index(a), index(b)) * (b0[l * d + b] + group.beta[l * d + b]);
-        const double beta = precision_ * group.beta[r];
+        // Of a product, the slope along the columns grows with e^(direction beta).
+        const double beta =
+            product_ ? direction_ * std::expm1(direction_ * group.beta[r]) : precision_ * group.beta[r];
         const double* const hx = sums.hx.data() + r * q;
         const double* const m = sums.m.data() + r * q;
         for (std::size_t j = 0; j < q; ++j) sum[j] += beta * hx[j] + owed * m[j];
-        for (std::size_t b = 0; b < d; ++b) {
+        for (std::size_t b = 0; b < d && !product_; ++b) {
           const double* const s = sums.s.data() + (r * d + b) * q;
           const double product = 0.5 * beta * group.beta[l * d + b];
           for (std::size_t j = 0; j < q; ++j) sum[j] += product * s[j];
@@ -51,8 +53,8 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   for (Eigen::Index j = 0; j < noise.size(); ++j) noise[j] = normal(stream);
   const bool walk = all_rows() && uniform(stream) < walk_share;
   const Eigen::VectorXd mean = llt.solve(slope), away = llt.matrixU().solve(noise);
-  const Eigen::VectorXd next =
-      walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away) : Eigen::VectorXd(mean + away);
+  const Eigen::VectorXd next = walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away)
+                                    : Eigen::VectorXd(mean + away);
   const Eigen::VectorXd moved = next - alpha_;
   // The effects' priors are in the proposal's law; the coefficients' only up to their quadratic expansion.
   const auto prior_of = [&](const Eigen::VectorXd& alpha) {
@@ -139,7 +141,8 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
     apply_m();
     return true;
   }
-  if (options_.remainders && reference_->has_curve()) log_ratio += thin_coefficients(moved, next, stream, info);
+  if (options_.remainders && reference_->has_curve())
+    log_ratio += thin_coefficients(moved, next, stream, info);
   if (!accepts(stream, log_ratio)) return false;
   alpha_ = next;
   apply_m();
@@ -184,7 +187,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
       }
       rms[k] = std::sqrt(rms[k] / std::max(weight, 1e-300));
     }
-  const double boost = options_.boost_coefficients * options_.bound_factor * (1 + 1e-9);
+  const double boost = (product_ ? 2 : options_.boost_coefficients) * options_.bound_factor * (1 + 1e-9);
   const double split = static_cast<double>(k_count * k_count);  // 1 / lambda^2, lambda = 1 / K
   double total = 0;
   std::vector<double> totals(k_count, 0);
@@ -199,18 +202,28 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
       }
     for (std::size_t level = 0; level < group.levels(); ++level) {
       const double u = sums.reach[level] * length, b = size_of(k, level);
+      if (product_) {
+        const double power = std::exp(direction_ * groups_[k].beta[level]);
+        const double share = boost * sums.scale[level] * sums.reach[level] * step *
+                             (std::abs(power - 1) * u + 0.5 * power * std::exp(u) * u * u);
+        groups_[k].share[level] = share;
+        totals[k] += share * static_cast<double>(group.size(level));
+        continue;
+      }
       const bool near = u + b + others <= sums.box[level];
       const double k3 = near ? sums.k3[level] : sums.k3_all[level];
       const double k4 = near ? sums.k4[level] : sums.k4_all[level];
       const double x = k == 0 ? u + b : b;
-      const double share = boost * sums.reach[level] * step *
-                           (k3 * ((k == 0 ? 0.5 * u * u : 0) + u * b + cross * b * b) + k4 * split * x * x * x / 6);
+      const double share =
+          boost * sums.reach[level] * step *
+          (k3 * ((k == 0 ? 0.5 * u * u : 0) + u * b + cross * b * b) + k4 * split * x * x * x / 6);
       groups_[k].share[level] = share;
       totals[k] += share * static_cast<double>(group.size(level));
     }
     total += totals[k];
   }
-  const auto evaluate = [&](RowBatch& batch, std::size_t row, std::array<double, RowBatch::most>& extra) {
+  const auto evaluate = [&](RowBatch& batch, std::size_t row, std::array<double, RowBatch::most>& extra,
+                            std::array<double, RowBatch::most>& changes) {
     double from = 0, to = 0, gamma = 0, squares = 0;
     const float* const x = rows.x(row);
     for (Eigen::Index j = 0; j < moved.size(); ++j) {
@@ -234,19 +247,30 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
       gamma += part;
       squares += part * part;
     }
+    if (product_) {
+      const LevelReference::Shape& shape = reference_->shape(row);
+      const double here = direction_ * from, there = direction_ * to;
+      const double rise = (std::expm1(there) - there) - (std::expm1(here) - here);
+      changes[batch.size()] = -static_cast<double>(shape.scale) *
+                              (std::exp(direction_ * gamma) * rise - 0.5 * (there * there - here * here));
+    }
     const double before = from + gamma, after = to + gamma;
-    extra[batch.size()] = (after * after * after - before * before * before) / 6 - 0.5 * squares * (to - from);
+    extra[batch.size()] =
+        (after * after * after - before * before * before) / 6 - 0.5 * squares * (to - from);
     batch.add(reference_->shape(row), before, after);
   };
   RowBatch batch;
-  std::array<double, RowBatch::most> extra, limit;
+  std::array<double, RowBatch::most> extra, limit, changes;
+  const auto change = [&](std::size_t r) {
+    return product_ ? changes[r] : batch.change(r) + batch.third(r) * extra[r];
+  };
   double log_ratio = 0;
   if (!(total <= 0.5 * static_cast<double>(rows.size()))) {  // reading all rows takes no longer
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      evaluate(batch, i, extra);
+      evaluate(batch, i, extra, changes);
       if (!batch.full() && i + 1 < rows.size()) continue;
-      batch.evaluate(reference_->curve());
-      for (std::size_t r = 0; r < batch.size(); ++r) log_ratio += batch.change(r) + batch.third(r) * extra[r];
+      if (!product_) batch.evaluate(reference_->curve());
+      for (std::size_t r = 0; r < batch.size(); ++r) log_ratio += change(r);
       batch.clear();
     }
     info.rows_read += rows.size();
@@ -269,16 +293,16 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   }
   for (const std::size_t row : events) rows.prefetch(row);
   const auto flush = [&] {
-    batch.evaluate(reference_->curve());
+    if (!product_) batch.evaluate(reference_->curve());
     for (std::size_t r = 0; r < batch.size(); ++r)
-      log_ratio += thinned((batch.change(r) + batch.third(r) * extra[r]) / limit[r], stream, info.bound_violations);
+      log_ratio += thinned(change(r) / limit[r], stream, info.bound_violations);
     batch.clear();
   };
   for (const std::size_t row : events) {
     limit[batch.size()] = 0;
     for (std::size_t k = 0; k < k_count; ++k)
       limit[batch.size()] += groups_[k].share[rows.groups()[k].codes[row]];
-    evaluate(batch, row, extra);
+    evaluate(batch, row, extra, changes);
     if (batch.full()) flush();
   }
   flush();
@@ -336,7 +360,8 @@ void LevelKernel::move_second(Stream& stream, StepInfo& info) {
   const std::size_t q = model_->rows().columns();
   const Layout& layout = model_->layout();
   if (!all_rows()) {
-    // A gaussian response: the precision's law given the residuals' squares, but for its prior, which decides.
+    // A gaussian response: the precision's law given the residuals' squares, but for its prior, which
+    // decides.
     const double squares = reference_->squares() - 2 * likelihood_polynomial();
     const double drawn = gamma(stream, 0.5 * reference_->weight()) / (0.5 * squares);
     const double next = -0.5 * std::log(drawn);
@@ -358,7 +383,8 @@ void LevelKernel::move_second(Stream& stream, StepInfo& info) {
     for (std::size_t at = begin; at < begin + length; at += batch) {
       const std::size_t count = std::min(batch, begin + length - at);
       const std::span<const double> eta(eta_.data() + at, count), y = rows.responses().subspan(at, count);
-      model_->family().differences({eta, y, point_.log_second}, {eta, y, next}, std::span(change).first(count));
+      model_->family().differences({eta, y, point_.log_second}, {eta, y, next},
+                                   std::span(change).first(count));
       for (std::size_t r = 0; r < count; ++r) part += rows.weight(at + r) * change[r];
     }
     return part;
@@ -400,8 +426,9 @@ double LevelKernel::likelihood_polynomial() const {
     for (std::size_t c = cells.starts[l]; c < cells.starts[l + 1]; ++c) {
       double gamma = groups_[0].beta[l];
       for (std::size_t j = 0; j < others; ++j) gamma += groups_[j + 1].beta[cells.others[c * others + j]];
-      sum += gamma * (static_cast<double>(reference_->cell_f1()[cells.ids[c]]) +
-                      gamma * (0.5 * static_cast<double>(of.f2[c]) + gamma * static_cast<double>(of.f3[c]) / 6));
+      sum +=
+          gamma * (static_cast<double>(reference_->cell_f1()[cells.ids[c]]) +
+                   gamma * (0.5 * static_cast<double>(of.f2[c]) + gamma * static_cast<double>(of.f3[c]) / 6));
     }
   return sum;
 }

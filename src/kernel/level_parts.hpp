@@ -28,10 +28,14 @@ struct LevelTypes {
 template <class F>
 void with_dim(std::size_t d, const F& f) {
   switch (d) {
-    case 1: return f(std::integral_constant<int, 1>{});
-    case 2: return f(std::integral_constant<int, 2>{});
-    case 3: return f(std::integral_constant<int, 3>{});
-    default: return f(std::integral_constant<int, Eigen::Dynamic>{});
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 3:
+      return f(std::integral_constant<int, 3>{});
+    default:
+      return f(std::integral_constant<int, Eigen::Dynamic>{});
   }
 }
 
@@ -56,6 +60,15 @@ inline double cubic_form(const double* c, std::size_t d, const double* v) noexce
   return sum;
 }
 
+// What the expansion of the columns' part leaves of a product: -scale (e^(d b') - e^(d b)) (e^(d u) - 1 - d
+// u).
+inline double product_change(const LevelReference::Shape& shape, double u, double before,
+                             double after) noexcept {
+  const double direction = shape.direction, x = direction * u;
+  return -static_cast<double>(shape.scale) * (std::exp(direction * after) - std::exp(direction * before)) *
+         (std::expm1(x) - x);
+}
+
 template <int d>
 double LevelKernel::level_surrogate(std::size_t k, std::size_t level, const double* from,
                                     const double* to) const noexcept {
@@ -63,8 +76,12 @@ double LevelKernel::level_surrogate(std::size_t k, std::size_t level, const doub
   const Group& group = groups_[k];
   if constexpr (d == 1) {
     const double x = from[0], y = to[0];
+    if (product_)
+      return (sums.g[level] + direction_ * sums.h[level]) * (y - x) -
+             group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x));
     return precision_ * (y - x) *
-           (group.linear[level] - 0.5 * group.bend[level] * (x + y) + sums.c[level] * (x * x + x * y + y * y) / 6);
+           (group.linear[level] - 0.5 * group.bend[level] * (x + y) +
+            sums.c[level] * (x * x + x * y + y * y) / 6);
   } else {
     const std::size_t size = sums.d;
     const double* const linear = group.linear.data() + level * size;
@@ -92,6 +109,15 @@ LevelKernel::LevelBound LevelKernel::level_bound(std::size_t k, std::size_t leve
   const LevelSums& sums = reference_->groups()[k];
   const Group& group = groups_[k];
   if (!reference_->has_curve()) return {};  // a gaussian likelihood has no remainders
+  if (d == 1 && product_) {
+    const double c = sums.reach[level] * length_;
+    const double rise = std::abs(std::exp(direction_ * to[0]) - std::exp(direction_ * from[0]));
+    LevelBound out;
+    out.own =
+        options_.bound_factor * (1 + 1e-6) * sums.scale[level] * rise * 0.5 * c * c * std::exp(c) + 1e-300;
+    out.finite = std::isfinite(out.own);
+    return out;
+  }
   double before = 0, after = 0, moved = 0;
   const double* const factor = sums.factor.data() + level * sums.d * sums.d;  // column-major lower
   if constexpr (d == 1) {

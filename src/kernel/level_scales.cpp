@@ -34,7 +34,7 @@ Eigen::MatrixXd wishart(Stream& stream, double freedom, const Eigen::MatrixXd& l
 void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info) {
   const std::size_t d = reference_->groups()[k].d;
   draw_covariance(k, stream);
-  const std::size_t moves = groups_.size() > 1 || d > 1 ? options_.scale_moves : 1;
+  const std::size_t moves = groups_.size() > 1 || d > 1 || product_ ? options_.scale_moves : 1;
   for (std::size_t m = 0; m < moves; ++m)
     with_dim(d, [&](auto fixed) { scale_together<fixed()>(k, stream, info); });
   bool loose = false;
@@ -56,7 +56,8 @@ void LevelKernel::draw_covariance(std::size_t k, Stream& stream) {
   const std::vector<double>& b0 = reference_->at().effects[k];
   Eigen::VectorXd b(index(d));
   for (std::size_t l = 0; l < levels; ++l) {
-    for (std::size_t a = 0; a < d; ++a) b[index(a)] = b0[l * d + a] + group.beta[l * d + a] - group.ma[l * d + a];
+    for (std::size_t a = 0; a < d; ++a)
+      b[index(a)] = b0[l * d + a] + group.beta[l * d + a] - group.ma[l * d + a];
     squares.noalias() += b * b.transpose();
   }
   std::vector<double> next = xi;
@@ -125,7 +126,29 @@ void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) 
     const Eigen::Map<const Vector> ma(group.ma.data() + level * size, dim);
     const Eigen::Map<const Vector> b0(reference_->at().effects[k].data() + level * size, dim);
     const Vector mu = ma - b0;
-    if constexpr (d == 1) {
+    if (d == 1 && product_) {
+      // The mode and the curvature there, with either precision of the effects.
+      const auto law = [&](double tau) {
+        const double rise = std::max(group.bend[level], 0.2 * sums.h[level]);
+        const double pull = sums.g[level] + direction_ * sums.h[level] + tau * mu[0];
+        double m = 0, power = 1, curved = rise + tau;
+        for (int newton = 0; newton < 2; ++newton) {
+          m += std::clamp((pull - direction_ * rise * power - tau * m) / curved, -1.0, 1.0);
+          power = std::exp(direction_ * m);
+          curved = rise * power + tau;
+        }
+        return std::pair(m, curved);
+      };
+      const auto [m, p] = law(omega(0, 0));
+      const auto [m_next, p_next] = law(omega_next(0, 0));
+      const double ratio = p / p_next;
+      to[0] = m_next + (beta[0] - m) * std::sqrt(ratio);
+      stretch *= ratio;
+      if (!(stretch > 1e-200 && stretch < 1e200)) {
+        jacobian += 0.5 * std::log(stretch);
+        stretch = 1;
+      }
+    } else if constexpr (d == 1) {
       const double h = precision_ * std::max(group.bend[level], 0.4 * sums.h[level]);
       const double p = std::max(h, 0.0) + omega(0, 0), p_next = std::max(h, 0.0) + omega_next(0, 0);
       const double m = (precision_ * linear[0] + omega(0, 0) * mu[0]) / p;
@@ -270,7 +293,8 @@ bool LevelKernel::decide_effects(std::size_t k, double log_ratio, double boost, 
     const auto flush = [&] {
       rows.evaluate(reference_->curve());
       for (std::size_t r = 0; r < rows.size(); ++r)
-        log_ratio += thinned((rows.change(r) + rows.third(r) * extra[r]) / limit[r], stream, info.bound_violations);
+        log_ratio +=
+            thinned((rows.change(r) + rows.third(r) * extra[r]) / limit[r], stream, info.bound_violations);
       rows.clear();
     };
     for (const Event& event : events) {
@@ -279,6 +303,11 @@ bool LevelKernel::decide_effects(std::size_t k, double log_ratio, double boost, 
       for (std::size_t a = 0; a < d; ++a) {
         before += at.z[a] * group.beta[event.level * d + a];
         after += at.z[a] * next_[k][event.level * d + a];
+      }
+      if (product_) {
+        const double change = product_change(reference_->shape(event.row), at.u, before, after);
+        log_ratio += thinned(change / event.bound.own, stream, info.bound_violations);
+        continue;
       }
       const double other = std::abs(at.gamma), rest = at.u + at.gamma;
       extra[rows.size()] = (after - before) * at.u * (0.5 * at.u + at.gamma);

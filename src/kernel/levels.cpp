@@ -18,9 +18,8 @@ constexpr std::size_t batch = Family::batch_rows;
 constexpr std::size_t levels_of_chunk = 128;
 // The least precision of a proposal, as a share of that at the reference: the cubic terms can take it all.
 constexpr double least_precision = 0.4;
-constexpr double wider = 1.05;       // proposals than the expansion says
-constexpr double pass_share = 0.5;   // of a level's rows: beyond it all of them are read
-
+constexpr double wider = 1.05;      // proposals than the expansion says
+constexpr double pass_share = 0.5;  // of a level's rows: beyond it all of them are read
 
 }  // namespace
 
@@ -45,6 +44,9 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
     groups_.push_back(std::move(group));
     next_.emplace_back(sums.g.size(), 0.0);
   }
+  product_ = !all_rows() && reference_->has_curve() && reference_->curve().exponential() &&
+             groups_.size() == 1 && model_->rows().plain();
+  if (product_) direction_ = static_cast<double>(reference_->shape(0).direction);
   std::vector<double> theta(reference_->at().coefficients);
   theta.resize(model_->layout().dim(), reference_->at().log_second);
   Derivatives prior(theta.size());
@@ -69,7 +71,8 @@ void LevelKernel::enter(const ChainState& state) {
   const GroupedPoint& at = reference_->at();
   precision_ = model_->precision(point_.log_second);
   for (Index j = 0; j < alpha_.size(); ++j)
-    alpha_[j] = point_.coefficients[static_cast<std::size_t>(j)] - at.coefficients[static_cast<std::size_t>(j)];
+    alpha_[j] =
+        point_.coefficients[static_cast<std::size_t>(j)] - at.coefficients[static_cast<std::size_t>(j)];
   apply_m();
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     Group& group = groups_[k];
@@ -121,7 +124,8 @@ void LevelKernel::read_predictors() {
         const Grouping& group = rows.groups()[k];
         const std::size_t d = group.dim(), first = group.codes[i] * d;
         group.multipliers(i, z.data());
-        for (std::size_t a = 0; a < d; ++a) sum += z[a] * (groups_[k].beta[first + a] - groups_[k].ma[first + a]);
+        for (std::size_t a = 0; a < d; ++a)
+          sum += z[a] * (groups_[k].beta[first + a] - groups_[k].ma[first + a]);
       }
       eta_[i] = sum;
     }
@@ -156,13 +160,15 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
     const LevelRows& rows = model_->rows();
     for (std::size_t at = 0; at < rows.size(); at += batch) {
       const std::size_t count = std::min(batch, rows.size() - at);
-      model_->family().terms({{eta_.data() + at, count}, rows.responses().subspan(at, count), point_.log_second},
-                             std::span(terms).first(count));
+      model_->family().terms(
+          {{eta_.data() + at, count}, rows.responses().subspan(at, count), point_.log_second},
+          std::span(terms).first(count));
       for (std::size_t r = 0; r < count; ++r) state.log_likelihood += rows.weight(at + r) * terms[r];
     }
     info.rows_read += rows.size();
     double prior = model_->log_prior_of_main(point_);
-    for (std::size_t k = 0; k < groups_.size(); ++k) prior += model_->covariances()[k].log_prior(point_.covariances[k]);
+    for (std::size_t k = 0; k < groups_.size(); ++k)
+      prior += model_->covariances()[k].log_prior(point_.covariances[k]);
     state.polynomial = state.log_likelihood + prior;
   }
   ++sweeps_;
@@ -198,6 +204,10 @@ void LevelKernel::prepare(std::size_t k) {
         const double* const hx = sums.hx.data() + (l * d + a) * q;
         for (std::size_t j = 0; j < q; ++j) sum += hx[j] * alpha[j];
         group.linear[l * d + a] = sum;
+      }
+      if (product_) {  // bend is the sum of the scales times the columns' part: h - direction hx'alpha
+        group.bend[l] = sums.h[l] - direction_ * (group.linear[l] - sums.g[l]);
+        continue;
       }
       for (std::size_t ab = 0; ab < d * d; ++ab) {
         double sum = sums.h[l * d * d + ab];
@@ -254,7 +264,8 @@ void LevelKernel::prepare_from_rows(std::size_t k) {
         for (std::size_t a = 0; a < d; ++a) rest -= z[a] * group.beta[l * d + a];
         const LevelReference::Bend& f = reference_->bend(i);
         const double f2 = f.f2, f3 = f.f3;
-        const double slope = static_cast<double>(f.f1) + rest * (f2 + 0.5 * f3 * rest), curve = f2 + f3 * rest;
+        const double slope = static_cast<double>(f.f1) + rest * (f2 + 0.5 * f3 * rest),
+                     curve = f2 + f3 * rest;
         for (std::size_t a = 0; a < d; ++a) {
           linear[a] += slope * z[a];
           for (std::size_t b = 0; b < d; ++b) bend[a * d + b] -= curve * z[a] * z[b];
@@ -304,6 +315,10 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
     for (std::size_t a = 0; a < d; ++a) {
       before += at.z[a] * from[a];
       after += at.z[a] * to[a];
+    }
+    if (product_) {
+      sum += product_change(reference_->shape(i), at.u, before, after);
+      continue;
     }
     extra[rows.size()] = (after - before) * at.u * (0.5 * at.u + at.gamma);
     const double rest = at.u + at.gamma;
@@ -435,7 +450,19 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
     const Vector right = precision_ * linear + omega * mu;
     Vector mean;
     Matrix curvature;
-    if constexpr (d == 1) {
+    if (d == 1 && product_) {
+      // linear has g and the columns' part of the slope, E is the sum of the rows' scales.
+      const double tau = omega(0, 0), rise = std::max(group.bend[l], 0.2 * sums.h[l]);
+      const double pull = sums.g[l] + direction_ * sums.h[l] + tau * mu[0];
+      double m = 0, power = 1, curved = rise + tau;
+      for (int newton = 0; newton < 2; ++newton) {
+        m += std::clamp((pull - direction_ * rise * power - tau * m) / curved, -1.0, 1.0);
+        power = std::exp(direction_ * m);
+        curved = rise * power + tau;
+      }
+      mean[0] = m;
+      curvature(0, 0) = curved;
+    } else if constexpr (d == 1) {
       const double here = precision_ * bend(0, 0) + omega(0, 0), cubic = precision_ * c[0];
       const double least = least_precision * (precision_ * h(0, 0) + omega(0, 0));
       double m = right[0] / std::max(here, least);
@@ -530,7 +557,8 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
       rows.evaluate(reference_->curve());
       for (std::size_t r = 0; r < rows.size(); ++r) {
         const double change = rows.change(r) + rows.third(r) * extra[r];
-        moves[events[done + r].level - first].log_ratio += thinned(change / bound[r], stream, tally.violations);
+        moves[events[done + r].level - first].log_ratio +=
+            thinned(change / bound[r], stream, tally.violations);
       }
       done += rows.size();
       rows.clear();
@@ -545,6 +573,11 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
         after += at.z[a] * next[a];
       }
       const LevelBound& limit = moves[event.level - first].bound;
+      if (product_) {
+        const double change = product_change(reference_->shape(event.row), at.u, before, after);
+        moves[event.level - first].log_ratio += thinned(change / limit.own, stream, tally.violations);
+        continue;
+      }
       const double other = std::abs(at.gamma);
       extra[rows.size()] = (after - before) * at.u * (0.5 * at.u + at.gamma);
       bound[rows.size()] = limit.own + limit.cross * other * other * other;

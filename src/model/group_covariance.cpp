@@ -71,7 +71,8 @@ void GroupCovariance::to_user(std::span<const double> working, std::span<double>
   const Eigen::MatrixXd l = factor(working);
   std::size_t at = dim();
   for (Eigen::Index i = 1; i < l.rows(); ++i)
-    for (Eigen::Index j = 0; j < i; ++j) out[at++] = l.row(i).dot(l.row(j)) / (l.row(i).norm() * l.row(j).norm());
+    for (Eigen::Index j = 0; j < i; ++j)
+      out[at++] = l.row(i).dot(l.row(j)) / (l.row(i).norm() * l.row(j).norm());
 }
 
 void GroupCovariance::to_working(std::span<const double> user, std::span<double> out) const {

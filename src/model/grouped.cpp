@@ -56,10 +56,10 @@ std::vector<std::pair<std::string, std::string>> take_sd_priors(PriorOptions& op
 Prior sd_prior(const std::string& text, const std::string& option) {
   const Prior prior = Prior::parse(text, option);
   if (prior.kind() == Prior::Kind::flat)
-    throw UsageError(fmt::format(
-        "{}: with a flat prior of a standard deviation the posterior need not exist; use e.g. "
-        "student_t(3, 0, 10)",
-        option));
+    throw UsageError(
+        fmt::format("{}: with a flat prior of a standard deviation the posterior need not exist; use e.g. "
+                    "student_t(3, 0, 10)",
+                    option));
   return prior;
 }
 
@@ -217,8 +217,8 @@ std::string GroupedModel::prior_words() const {
   return out;
 }
 
-// A column is an effect's twin if it multiplies its coefficient by what multiplies the effect, in all rows, to
-// the digits of a float. The direction is that of one unit of the user's coefficient.
+// A column is an effect's twin if it multiplies its coefficient by what multiplies the effect, in all rows,
+// to the digits of a float. The direction is that of one unit of the user's coefficient.
 void GroupedModel::find_twins() {
   const std::size_t q = rows_.columns();
   std::vector<double> base(layout_.dim()), moved(layout_.dim());

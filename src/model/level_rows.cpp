@@ -64,7 +64,8 @@ LevelRows::LevelRows(Design& design) : rows_(design.rows), columns_(design.dim) 
     to.correlated = from.correlated;
     to.codes = permuted(from.codes, order, 1);
     from.codes = {};
-    if (to.dim() > (to.intercept ? 1U : 0U)) to.z = permuted(from.z, order, to.dim() - (to.intercept ? 1 : 0));
+    if (to.dim() > (to.intercept ? 1U : 0U))
+      to.z = permuted(from.z, order, to.dim() - (to.intercept ? 1 : 0));
     from.z = {};
     to.starts = starts_of(to.codes, to.level_names.size());
     if (k > 0) {

@@ -100,8 +100,7 @@ Eigen::MatrixXd positive_factor(const Eigen::MatrixXd& a) {
   if (llt.info() == Eigen::Success) return llt.matrixL();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(a);
   const double least = std::max(1e-12, 1e-9 * eigen.eigenvalues().cwiseAbs().maxCoeff());
-  const Eigen::MatrixXd raised = eigen.eigenvectors() *
-                                 eigen.eigenvalues().cwiseMax(least).asDiagonal() *
+  const Eigen::MatrixXd raised = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(least).asDiagonal() *
                                  eigen.eigenvectors().transpose();
   return raised.llt().matrixL();
 }

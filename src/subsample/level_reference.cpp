@@ -18,7 +18,6 @@ constexpr std::size_t batch = Family::batch_rows;
 constexpr std::size_t tiny_rows = 64;
 constexpr double tiny_skew = 0.25;
 
-
 }  // namespace
 
 LevelReference::LevelReference(const GroupedModel& model, GroupedPoint at, ThreadPool& pool,
@@ -70,8 +69,8 @@ void LevelReference::take_derivatives(ThreadPool& pool, bool shapes) {
       predictors_of(rows, at_, at, {eta_.data() + at, count});
       const Batch here{{eta_.data() + at, count}, rows.responses().subspan(at, count), at_.log_second};
       const auto cut = [&](auto& a) { return std::span(a).first(count); };
-      double value = family.derivatives(
-          here, {cut(first), cut(second), cut(aux), cut(aux_second), cut(aux_eta)});
+      double value =
+          family.derivatives(here, {cut(first), cut(second), cut(aux), cut(aux_second), cut(aux_eta)});
       if (rows.weighted()) {
         std::array<double, batch> terms;
         family.terms(here, cut(terms));
@@ -89,9 +88,9 @@ void LevelReference::take_derivatives(ThreadPool& pool, bool shapes) {
         std::array<double, batch> moved, unused;
         for (const double sign : {1.0, -1.0}) {
           for (std::size_t k = 0; k < count; ++k) moved[k] = here.eta[k] + sign * step;
-          static_cast<void>(family.derivatives({cut(moved), here.y, at_.log_second},
-                                               {cut(unused), sign > 0 ? cut(up) : cut(down), cut(aux_eta),
-                                                cut(e), cut(third)}));
+          static_cast<void>(family.derivatives(
+              {cut(moved), here.y, at_.log_second},
+              {cut(unused), sign > 0 ? cut(up) : cut(down), cut(aux_eta), cut(e), cut(third)}));
         }
         for (std::size_t k = 0; k < count; ++k) third[k] = (up[k] - down[k]) / (2 * step);
       }
@@ -140,8 +139,8 @@ void LevelReference::sum_raw(ThreadPool& pool) {
     sums.g.assign(levels * d, 0);
     sums.h.assign(levels * d * d, 0);
     sums.hx.assign(levels * d * q, 0);
-    const auto total = over_levels(
-        pool, group, DenseSums(k == 0 ? q : 0), [&](std::size_t level, DenseSums& dense) {
+    const auto total =
+        over_levels(pool, group, DenseSums(k == 0 ? q : 0), [&](std::size_t level, DenseSums& dense) {
           double* const g = sums.g.data() + level * d;
           double* const h = sums.h.data() + level * d * d;
           double* const hx = sums.hx.data() + level * d * q;
@@ -215,8 +214,8 @@ void LevelReference::sum_decoupled(ThreadPool& pool) {
     std::fill(sums.hx.begin(), sums.hx.end(), 0);
     sums.c.assign(levels * d * d * d, 0);
     sums.s.assign(levels * d * d * q, 0);
-    const auto total = over_levels(
-        pool, group, DenseSums(k == 0 ? q : 0), [&](std::size_t level, DenseSums& dense) {
+    const auto total =
+        over_levels(pool, group, DenseSums(k == 0 ? q : 0), [&](std::size_t level, DenseSums& dense) {
           double* const c = sums.c.data() + level * d * d * d;
           double* const hx = sums.hx.data() + level * d * q;
           double* const s = sums.s.data() + level * d * d * q;
@@ -306,7 +305,8 @@ void LevelReference::bound(ThreadPool& pool) {
     const Grouping& group = rows.groups()[k];
     LevelSums& sums = groups_[k];
     const std::size_t levels = group.levels();
-    for (auto* const v : {&sums.box, &sums.k3, &sums.k4, &sums.k3_all, &sums.k4_all}) v->assign(levels, 0);
+    for (auto* const v : {&sums.box, &sums.k3, &sums.k4, &sums.k3_all, &sums.k4_all, &sums.scale})
+      v->assign(levels, 0);
     over_levels(pool, group, Nothing{}, [&](std::size_t level, Nothing&) {
       double others = 0;
       for (std::size_t place = group.starts[level]; place < group.starts[level + 1]; ++place) {
@@ -325,6 +325,7 @@ void LevelReference::bound(ThreadPool& pool) {
         for (std::size_t r = 0; r < count; ++r) {
           const Shape& shape = shapes_[group.row(at + r)];
           e[r] = shape.e;
+          sums.scale[level] = std::max(sums.scale[level], std::abs(static_cast<double>(shape.scale)));
           near[r] = std::abs(static_cast<double>(shape.direction)) * box;
           far[r] = 1e3;
         }

@@ -86,8 +86,8 @@ class LevelSearch {
       }
       Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(index(d), index(d));
       for (std::size_t a = 0; a < d; ++a)
-        covariance(index(a), index(a)) = 0.25 * model_.response_sd() * model_.response_sd() /
-                                         std::max(squares[a] / count, 1e-30);
+        covariance(index(a), index(a)) =
+            0.25 * model_.response_sd() * model_.response_sd() / std::max(squares[a] / count, 1e-30);
       at.covariances.emplace_back(model_.covariances()[k].size(), 0.0);
       model_.covariances()[k].from_covariance(covariance, at.covariances[k]);
     }
@@ -156,8 +156,7 @@ class LevelSearch {
     const Eigen::Index last = d.gradient.size() - 1;
     const double slope = here.second_slope_ + d.gradient[last];
     const double curvature = -here.second_curvature_ + d.information(last, last);
-    const double step =
-        std::clamp(curvature > 0 ? slope / curvature : std::copysign(0.5, slope), -1.0, 1.0);
+    const double step = std::clamp(curvature > 0 ? slope / curvature : std::copysign(0.5, slope), -1.0, 1.0);
     if (std::abs(step) < 1e-3) return 0;
     here.at_.log_second += step;
     return step;
@@ -170,8 +169,8 @@ class LevelSearch {
     Derivatives prior(theta.size());
     model_.layout().add_prior_derivatives(theta, prior);
     const Eigen::VectorXd ga = here.precision_ * here.raw_gradient_ + prior.gradient.head(index(q));
-    const Eigen::MatrixXd haa = here.precision_ * here.raw_information_ +
-                                prior.information.topLeftCorner(index(q), index(q));
+    const Eigen::MatrixXd haa =
+        here.precision_ * here.raw_information_ + prior.information.topLeftCorner(index(q), index(q));
     const LevelSolver solver(model_, here, pool_);
     LevelSolver::Effects gb(k_count);
     for (std::size_t k = 0; k < k_count; ++k) {
@@ -216,7 +215,8 @@ class LevelSearch {
         for (std::size_t m = 0; m < k_count; ++m) column[m].assign(here.at_.effects[m].size(), 0);
         for (std::size_t r = 0; r < column[k].size(); ++r)
           column[k][r] = -here.precision_ * sums.hx[r * q + j];
-        schur.col(index(j)) -= times_ab(solver.precondition(column)) / (k_count == 1 ? 1.0 : 2.0 * static_cast<double>(k_count));
+        schur.col(index(j)) -=
+            times_ab(solver.precondition(column)) / (k_count == 1 ? 1.0 : 2.0 * static_cast<double>(k_count));
       }
     }
     const Eigen::MatrixXd l = positive_factor(schur);

@@ -65,8 +65,7 @@ LevelSolver::LevelSolver(const GroupedModel& model, const LevelReference& refere
 
 LevelSolver::Effects LevelSolver::precondition(const Effects& r) const {
   Effects out(r.size());
-  for (std::size_t k = 0; k < r.size(); ++k)
-    multiply(inverse_[k], reference_->groups()[k].d, r[k], out[k]);
+  for (std::size_t k = 0; k < r.size(); ++k) multiply(inverse_[k], reference_->groups()[k].d, r[k], out[k]);
   return out;
 }
 

@@ -30,8 +30,8 @@ class LevelSolver {
   const LevelReference* reference_;
   ThreadPool* pool_;
   double precision_;
-  std::vector<Eigen::MatrixXd> omega_;            // by grouping
-  std::vector<std::vector<double>> inverse_;      // of the levels' blocks
+  std::vector<Eigen::MatrixXd> omega_;        // by grouping
+  std::vector<std::vector<double>> inverse_;  // of the levels' blocks
 };
 
 }  // namespace mlo

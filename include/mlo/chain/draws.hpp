@@ -84,10 +84,10 @@ struct ChainAccount {
 struct ChainDraws {
   std::uint64_t iteration = 0;  // steps made, warm-up included
   std::size_t dim = 0;
-  HugeVector<double> draws;            // draw after draw, each of dim parameters in the user's coordinates
+  HugeVector<double> draws;  // draw after draw, each of dim parameters in the user's coordinates
   // Group effects, draw after draw, if they are kept: there are many, and seven digits are enough.
   HugeVector<float> effects;
-  std::vector<double> log_posteriors;  // one per draw, up to a constant; NaN where nobody knows it
+  std::vector<double> log_posteriors;             // one per draw, up to a constant; NaN where nobody knows it
   std::vector<DrawStatistics> statistics;         // one per draw, or none where they are not known
   double warmup_seconds = 0, sample_seconds = 0;  // of this chain alone
   ChainAccount account;

@@ -49,9 +49,9 @@ struct FitResult {
   std::vector<ChainDraws> chains;
   RunSummary summary;
   std::vector<GroupEffect> effects;  // of all levels, unless nothing was to be kept of them
-  RunFacts facts;                 // what a report shows beside it
-  FitOptions options;             // those in force: with the seed that was drawn
-  std::uint64_t fingerprint = 0;  // of the data
+  RunFacts facts;                    // what a report shows beside it
+  FitOptions options;                // those in force: with the seed that was drawn
+  std::uint64_t fingerprint = 0;     // of the data
 };
 
 // Reads options.data. With options.out, writes the run directory there (or continues it, with

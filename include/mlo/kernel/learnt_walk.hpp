@@ -35,9 +35,9 @@ class LearntWalk {
   double count_ = 0;
   bool learnt_ = false;  // whether there is a law to draw from
   Eigen::VectorXd mean_;
-  Eigen::MatrixXd squares_;                // sums of products of deviations
-  Eigen::VectorXd centre_;                 // of the law in use
-  Eigen::MatrixXd factor_;                 // and the triangle of its covariance
+  Eigen::MatrixXd squares_;  // sums of products of deviations
+  Eigen::VectorXd centre_;   // of the law in use
+  Eigen::MatrixXd factor_;   // and the triangle of its covariance
 };
 
 }  // namespace mlo

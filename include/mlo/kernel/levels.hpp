@@ -65,16 +65,16 @@ class LevelKernel {
  private:
   // What a sweep keeps of one grouping, level after level.
   struct Group {
-    std::vector<double> beta;       // d: decoupled effects
-    std::vector<double> ma;         // d: M alpha
-    std::vector<double> linear;     // d: the log-likelihood's expansion in beta, given all else: slope at 0
-    std::vector<double> bend;       // d x d: and minus its second derivatives there
-    std::vector<double> cubes;      // sum over rows of |gamma|^3, gamma the other groupings' part of t
-    std::vector<double> others;     // the largest |gamma|
-    std::vector<double> share;      // of the bound of the coefficients' move
-    Eigen::MatrixXd omega;          // the effects' precision
-    double log_det = 0;             // its log determinant
-    LearntWalk walk;                // of the covariance
+    std::vector<double> beta;    // d: decoupled effects
+    std::vector<double> ma;      // d: M alpha
+    std::vector<double> linear;  // d: the log-likelihood's expansion in beta, given all else: slope at 0
+    std::vector<double> bend;    // d x d: and minus its second derivatives there
+    std::vector<double> cubes;   // sum over rows of |gamma|^3, gamma the other groupings' part of t
+    std::vector<double> others;  // the largest |gamma|
+    std::vector<double> share;   // of the bound of the coefficients' move
+    Eigen::MatrixXd omega;       // the effects' precision
+    double log_det = 0;          // its log determinant
+    LearntWalk walk;             // of the covariance
   };
   // A row's parts of t: the columns', this grouping's multipliers, the other groupings'.
   struct RowPlace {
@@ -125,7 +125,8 @@ class LevelKernel {
   template <int d>
   [[nodiscard]] double level_surrogate(std::size_t k, std::size_t level, const double* from,
                                        const double* to) const noexcept;
-  // c_i / (sizes): the bound of a level's rows for a move of its effects, own part and the part per |gamma|^3.
+  // c_i / (sizes): the bound of a level's rows for a move of its effects, own part and the part per
+  // |gamma|^3.
   struct LevelBound {
     double own = 0, cross = 0;
     bool finite = true;
@@ -144,6 +145,10 @@ class LevelKernel {
   const GroupedModel* model_;
   LevelOptions options_;
   ThreadPool* pool_;
+  // Whether a row's term is a product of what the effect and what the columns make of it, up to a linear part
+  // (poisson and gamma, one effect per level and one grouping): then the effect's part is not expanded.
+  bool product_ = false;
+  double direction_ = 1;  // of such rows: the term is -scale e^(direction t)
   double precision_ = 1;
   GroupedPoint point_;
   Eigen::VectorXd alpha_;

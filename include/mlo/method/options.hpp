@@ -59,8 +59,8 @@ struct FitOptions : MethodOptions {
   std::optional<std::string> prior;  // of all coefficients
   std::optional<std::string> prior_intercept;
   std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
-  std::optional<std::string> prior_sd;   // of all standard deviations of group effects
-  std::optional<std::string> prior_cor;  // of their correlations
+  std::optional<std::string> prior_sd;                         // of all standard deviations of group effects
+  std::optional<std::string> prior_cor;                        // of their correlations
   std::optional<std::string> save_groups;
   std::string scale = "none";
   std::string missing = "drop";

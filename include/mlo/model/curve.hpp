@@ -221,6 +221,8 @@ class RowCurve {
   // d(to) - d(from) about e, of order 2 or 3.
   virtual void changes(int order, std::span<const double> e, std::span<const double> from,
                        std::span<const double> to, std::span<double> out) const noexcept = 0;
+  // Whether a row is scale * -e^(direction * t) + tilt * t, with e = 0: then t = u + v makes a product.
+  [[nodiscard]] virtual bool exponential() const noexcept = 0;
   // steepest() over |t| <= radius.
   virtual void slopes(std::span<const RowShape> rows, std::span<const double> radius,
                       std::span<double> out) const noexcept = 0;
@@ -236,6 +238,7 @@ class CurveRows : public RowCurve {
                std::span<double> out) const noexcept final {
     mlo::suprema(curve_, k, {e, radius}, out);
   }
+  [[nodiscard]] bool exponential() const noexcept final { return std::same_as<C, ExpCurve>; }
   void third(std::span<const double> e, std::span<double> out) const noexcept final {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = curve_.derivative(3, e[i]);
   }

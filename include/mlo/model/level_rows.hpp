@@ -19,8 +19,8 @@ namespace mlo {
 struct Grouping {
   std::string name;
   std::vector<std::string> level_names, effects;
-  bool intercept = true;   // whether effect 0 is multiplied by 1
-  bool correlated = true;  // whether the covariance has correlations
+  bool intercept = true;              // whether effect 0 is multiplied by 1
+  bool correlated = true;             // whether the covariance has correlations
   HugeVector<std::uint32_t> codes;    // by row
   HugeVector<float> z;                // multipliers of the effects but the intercept, row after row
   std::vector<std::uint32_t> starts;  // one per level and one more
@@ -48,9 +48,9 @@ struct Grouping {
 // The cells of crossed groupings: rows whose levels are all the same. For each grouping, its cells by level.
 struct LevelCells {
   struct Of {
-    std::vector<std::uint32_t> starts;     // one per level and one more
-    HugeVector<std::uint32_t> ids;         // the cells of a level
-    HugeVector<std::uint32_t> others;      // per cell, the levels of the other groupings, in order
+    std::vector<std::uint32_t> starts;  // one per level and one more
+    HugeVector<std::uint32_t> ids;      // the cells of a level
+    HugeVector<std::uint32_t> others;   // per cell, the levels of the other groupings, in order
   };
   std::vector<std::uint32_t> starts;  // rows of a cell; one more than cells
   std::vector<Of> of;                 // by grouping

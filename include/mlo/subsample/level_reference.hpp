@@ -24,19 +24,20 @@ namespace mlo {
 // row terms at the reference, divided by the likelihood's precision if it has one.
 struct LevelSums {
   std::size_t d = 1, q = 0;
-  std::vector<double> g;       // d: F1 z
-  std::vector<double> h;       // d x d: -F2 z z'
-  std::vector<double> c;       // d x d x d: F3 z z z
-  std::vector<double> hx;      // d x q: F2 z x^c'
-  std::vector<double> s;       // d x d x q: F3 z z' x^c
-  std::vector<double> m;       // d x q: M
-  std::vector<double> factor;  // d x d: C, lower, of h + the precision of the effects: C C'
-  std::vector<double> reach;   // the largest |L^-1 x^c| of a row
-  std::vector<double> span;    // the largest |C^-1 z|
-  std::vector<double> box;     // |t| up to which the next two hold
-  std::vector<double> k3, k4;  // suprema of |f'''|, |f''''| over the rows and |t| <= box
+  std::vector<double> g;               // d: F1 z
+  std::vector<double> h;               // d x d: -F2 z z'
+  std::vector<double> c;               // d x d x d: F3 z z z
+  std::vector<double> hx;              // d x q: F2 z x^c'
+  std::vector<double> s;               // d x d x q: F3 z z' x^c
+  std::vector<double> m;               // d x q: M
+  std::vector<double> factor;          // d x d: C, lower, of h + the precision of the effects: C C'
+  std::vector<double> reach;           // the largest |L^-1 x^c| of a row
+  std::vector<double> span;            // the largest |C^-1 z|
+  std::vector<double> box;             // |t| up to which the next two hold
+  std::vector<double> k3, k4;          // suprema of |f'''|, |f''''| over the rows and |t| <= box
   std::vector<double> k3_all, k4_all;  // and over all t; may be infinite
-  std::vector<char> tiny;      // levels whose law is far from normal: all their rows are read, by slices
+  std::vector<double> scale;           // the largest scale of a row's curve
+  std::vector<char> tiny;           // levels whose law is far from normal: all their rows are read, by slices
   std::vector<Eigen::MatrixXd> mm;  // d x d of them: sum over levels of M_a M_b', each q x q
 };
 
@@ -67,7 +68,7 @@ class LevelReference {
   [[nodiscard]] double weight() const noexcept { return weight_; }
   // L, lower, of alpha's information given beta.
   [[nodiscard]] const Eigen::MatrixXd& factor() const noexcept { return factor_; }
-  [[nodiscard]] double radius() const noexcept { return radius_; }  // |L'alpha| that the boxes allow
+  [[nodiscard]] double radius() const noexcept { return radius_; }       // |L'alpha| that the boxes allow
   [[nodiscard]] double effect_radius(std::size_t group) const noexcept;  // |C'beta| that they allow
 
   // The rows as curves: where there are bounds.
