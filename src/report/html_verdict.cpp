@@ -151,8 +151,8 @@ void say_check(const ReportInput& input, ReportVerdict& verdict) {
   // Of groups with 90 % intervals, a tenth is expected outside.
   const bool shape = check.groups.size() >= 5 && outside * 5 > check.groups.size() * 2;
   if (off.empty() && !shape) {
-    verdict.sentences.push_back(check.binary ? "Predicted probabilities agree with the observed shares."
-                                             : "Simulated responses look like those that were observed.");
+    verdict.sentences.emplace_back(check.binary ? "Predicted probabilities agree with the observed shares."
+                                                : "Simulated responses look like those that were observed.");
     return;
   }
   worsen(verdict, Level::care);
@@ -168,7 +168,7 @@ void say_check(const ReportInput& input, ReportVerdict& verdict) {
                 "The model does not imitate the responses well: {} of the observed responses {} out of "
                 "what it simulates.",
                 fmt::join(off, ", "), off.size() == 1 ? "is" : "are"));
-  verdict.next.push_back(
+  verdict.next.emplace_back(
       "Look at the predictive check: another family, a transformation, or terms that are missing from the formula "
       "may describe the data better. The posterior is that of the model as it is.");
 }
@@ -182,9 +182,9 @@ void say_next(const ReportInput& input, ReportVerdict& verdict) {
   if (!s.audit.warning.empty() &&
       std::find(s.warnings.begin(), s.warnings.end(), s.audit.warning) == s.warnings.end())
     verdict.next.push_back(s.audit.warning);
-  if (s.interrupted) verdict.next.push_back("Continue the run, so that all draws are made.");
+  if (s.interrupted) verdict.next.emplace_back("Continue the run, so that all draws are made.");
   if (verdict.level == Level::good) {
-    verdict.next.push_back("Nothing needs to be done: read the coefficients below.");
+    verdict.next.emplace_back("Nothing needs to be done: read the coefficients below.");
     if (!input.predict_command.empty())
       verdict.next.push_back(fmt::format("For predictions of other rows: {}", input.predict_command));
   }
