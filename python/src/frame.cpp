@@ -119,16 +119,16 @@ Column column_of_doubles(const py::array& array, const Wanted& wanted) {
   return {wanted.name, BorrowedNumbers{cells, keeper_of(array)}};
 }
 
-// 0 and 1, as in files.
 Column column_of_logicals(const py::array& array, const Wanted& wanted) {
   const Cells<std::uint8_t> cells(array);
   TypedColumn out = wanted.cells(false);
+  if (!wanted.asked) out.mark_logical();
   out.reserve(rows_of(array));
   for (std::size_t i = 0; i < rows_of(array); ++i) {
     if (out.is_text()) {
       out.add_text(cells[i] != 0 ? "True" : "False");
     } else {
-      out.add(cells[i]);
+      out.add(cells[i] != 0);
     }
   }
   return std::move(out).take();
@@ -266,7 +266,7 @@ void add_whole(PyObject* object, TypedColumn& out) {
   out.add(static_cast<std::int64_t>(value));
 }
 
-// Objects: numbers if all that are not missing are numbers, otherwise text.
+// Objects: logicals if all that are not missing are, otherwise numbers if all are, otherwise text.
 Column column_of_objects(const py::array& array, const Wanted& wanted) {
   static_assert(sizeof(PyObject*) == sizeof(std::uintptr_t));
   const Cells<PyObject*> cells(array);
@@ -289,6 +289,8 @@ Column column_of_objects(const py::array& array, const Wanted& wanted) {
     if (words.count++ == 0) words.first = i;
   }
   TypedColumn out = wanted.cells(words.count > 0);
+  const auto logicals = std::count(kind.begin(), kind.end(), Cell::logical);
+  if (!wanted.asked && logicals > 0 && std::cmp_equal(logicals, words.cells)) out.mark_logical();
   out.reserve(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     PyObject* const object = cells[i];
