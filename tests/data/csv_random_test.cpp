@@ -202,7 +202,11 @@ std::string random_file(Random& random) {
     is_mixed.push_back(columns > 1 && random() % 3 == 0);
     is_logical.push_back(random() % 4 == 0);
     text += std::string(j > 0 ? "," : "") +
-            (is_text[j] ? "t" : is_mixed[j] ? "m" : is_logical[j] ? "l" : "n") + std::to_string(j);
+            (is_text[j]      ? "t"
+             : is_mixed[j]   ? "m"
+             : is_logical[j] ? "l"
+                             : "n") +
+            std::to_string(j);
   }
   for (std::size_t rows = 1 + random() % 40; rows > 0; --rows) {
     text += newline;
