@@ -70,10 +70,13 @@ Peaks peaks_of(const StudentTerms& f, int j, int k) {
   const auto size = [&](double angle) { return std::abs(f(j, k, f.at(std::sqrt(f.nu) * std::tan(angle)))); };
   constexpr int cells = 4000;
   constexpr double end = 0.5 * std::numbers::pi * (1 - 1e-9), step = end / cells;
+  std::array<double, cells + 1> sizes;
+  for (int i = 0; i <= cells; ++i) sizes[static_cast<std::size_t>(i)] = size(std::min(i * step, end));
   Peaks out;
   for (int i = 0; i < cells; ++i) {
-    const double centre = i * step, here = size(centre);
-    if (here < size(std::abs(centre - step)) || here < size(std::min(centre + step, end))) continue;
+    const auto at = static_cast<std::size_t>(i);
+    if (sizes[at] < sizes[at == 0 ? 1 : at - 1] || sizes[at] < sizes[at + 1]) continue;
+    const double centre = i * step;
     double low = std::max(centre - step, 0.0), high = std::min(centre + step, end);
     for (int halving = 0; halving < 60; ++halving) {
       const double left = low + (high - low) / 3, right = high - (high - low) / 3;

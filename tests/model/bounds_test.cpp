@@ -287,7 +287,7 @@ TEST_P(Bounds, HoldTheRemaindersWhichAreThoseOfTheLaw) {
   ASSERT_TRUE(rows.exist());
   Stream stream({.seed = 7, .chain = 0, .purpose = Purpose::simulate, .iteration = 0});
   double tightest = 0;
-  for (int k = 0; k < trials(40); ++k) {
+  for (int k = 0; k < trials(12); ++k) {
     const Trial trial = draw(c, stream);
     const TrueRow truth = row(c, trial);
     TrueRemainder expected_remainder(truth, rows.move_second());
@@ -324,7 +324,7 @@ TEST_P(Bounds, HoldTheDerivativesOverTheBox) {
   const BoundCase& c = GetParam();
   const Rows rows(c);
   Stream stream({.seed = 8, .chain = 0, .purpose = Purpose::simulate, .iteration = 0});
-  for (int k = 0; k < trials(30); ++k) {
+  for (int k = 0; k < trials(8); ++k) {
     const Trial trial = draw(c, stream);
     const TrueRow truth = row(c, trial);
     for (const JointOrder order : rows.orders()) {
@@ -347,7 +347,7 @@ TEST_P(Bounds, GoWithThirdDerivativesOfTheLaw) {
   const BoundCase& c = GetParam();
   const Rows rows(c);
   Stream stream({.seed = 9, .chain = 0, .purpose = Purpose::simulate, .iteration = 0});
-  for (int k = 0; k < trials(40); ++k) {
+  for (int k = 0; k < trials(12); ++k) {
     const Trial trial = draw(c, stream);
     const TrueRow truth = row(c, trial);
     const std::vector<double> third = rows.thirds(trial.eta, trial.y);
