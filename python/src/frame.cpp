@@ -42,7 +42,14 @@ template <class T>
 class Cells {
  public:
   explicit Cells(const py::array& array)
-      : first_(static_cast<const char*>(array.data())), stride_(array.strides(0)) {}
+      : first_(static_cast<const char*>(array.data())),
+        stride_(array.strides(0)),
+        rows_(static_cast<std::size_t>(array.shape(0))) {}
+  // The cells where they lie, if that is side by side; otherwise null.
+  [[nodiscard]] const T* in_one_piece() const noexcept {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(first_) % alignof(T) == 0;
+    return aligned && (stride_ == sizeof(T) || rows_ < 2) ? reinterpret_cast<const T*>(first_) : nullptr;
+  }
   T operator[](std::size_t i) const noexcept {
     T value;
     std::memcpy(&value, first_ + static_cast<py::ssize_t>(i) * stride_, sizeof(T));
@@ -52,6 +59,7 @@ class Cells {
  private:
   const char* first_;
   py::ssize_t stride_;
+  std::size_t rows_;
 };
 
 std::size_t rows_of(const py::array& array) { return static_cast<std::size_t>(array.shape(0)); }
@@ -85,13 +93,16 @@ Column column_of_numbers(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
   TypedColumn out = wanted.cells(false);
   if (!out.is_text()) {
-    Numbers numbers(rows);
-    bool fine = true;
-    for (std::size_t i = 0; i < rows; ++i) {
-      const T value = cells[i];
-      numbers[i] = static_cast<double>(value);
-      if constexpr (std::integral<T> && sizeof(T) == 8) fine = fine && is_exact(value);
+    Numbers numbers;
+    if (const T* const first = cells.in_one_piece()) {
+      numbers.assign(first, first + rows);  // writes new memory once
+    } else {
+      numbers.reserve(rows);
+      for (std::size_t i = 0; i < rows; ++i) numbers.push_back(static_cast<double>(cells[i]));
     }
+    bool fine = true;
+    if constexpr (std::integral<T> && sizeof(T) == 8)
+      for (std::size_t i = 0; i < rows; ++i) fine = fine && is_exact(cells[i]);
     if constexpr (std::floating_point<T>) fine = !has_infinity(numbers);
     if (fine) return {wanted.name, std::move(numbers)};
   }
@@ -109,10 +120,8 @@ Column column_of_numbers(const py::array& array, const Wanted& wanted) {
 // Doubles that lie side by side are used where they are.
 Column column_of_doubles(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
-  const auto* const data = static_cast<const double*>(array.data());
-  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % alignof(double) == 0;
-  if (wanted.asked == ColumnType::text || !aligned || rows == 0 ||
-      (rows > 1 && array.strides(0) != sizeof(double)))
+  const double* const data = Cells<double>(array).in_one_piece();
+  if (wanted.asked == ColumnType::text || data == nullptr || rows == 0)
     return column_of_numbers<double>(array, wanted);
   const std::span<const double> cells(data, rows);
   if (has_infinity(cells)) return column_of_numbers<double>(array, wanted);  // refuses it, with its place
