@@ -2,6 +2,7 @@
 #include "data.hpp"
 
 #include <cmath>
+#include <functional>
 
 #include "mlo/base/random.hpp"
 #include "mlo/data/csv.hpp"
@@ -11,15 +12,15 @@
 namespace mlo::bench {
 namespace {
 
-Glm model_of(Design design, double prior_sd) {
+Glm model_of(Design design, double prior_sd, const std::string& family = "logistic") {
   GlmPriors priors;
   priors.coefficients.assign(design.dim, Prior::normal(0, prior_sd));
-  return {std::move(design), make_family("logistic"), std::move(priors)};
+  priors.second = Prior::gamma(1, 1);  // not read where there is no second parameter
+  return {std::move(design), make_family(family), std::move(priors)};
 }
 
-}  // namespace
-
-Glm logistic(const Recipe& recipe) {
+Glm simulated(const Recipe& recipe, const std::string& family,
+              const std::function<double(Stream&, double eta)>& response) {
   Table table;
   table.source.name = "bench";
   table.rows = recipe.rows;
@@ -37,10 +38,27 @@ Glm logistic(const Recipe& recipe) {
       table.columns[j + 1].numbers()[i] = last;
       eta += recipe.columns[j] * last;
     }
-    table.columns[0].numbers()[i] = uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+    table.columns[0].numbers()[i] = response(stream, eta);
   }
   const char* formula = recipe.intercept ? "y ~ ." : "y ~ . - 1";
-  return model_of(build_design(parse_formula(formula, header), std::move(table), {}), recipe.prior_sd);
+  return model_of(build_design(parse_formula(formula, header), std::move(table), {}), recipe.prior_sd,
+                  family);
+}
+
+}  // namespace
+
+Glm logistic(const Recipe& recipe) {
+  return simulated(recipe, "logistic", [](Stream& stream, double eta) {
+    return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1.0 : 0.0;
+  });
+}
+
+Glm of_family(const std::string& family, const Recipe& recipe) {
+  const Simulation& simulation = find_family(family)->simulation;
+  FamilyNumbers numbers;
+  for (const FamilyNumber& number : simulation.numbers)
+    numbers[std::string(number.name)] = number.usual.value_or(1);
+  return simulated(recipe, family, simulation.response(numbers));
 }
 
 Recipe d2(std::size_t rows) {

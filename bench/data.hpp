@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The benchmarks' data: logistic regressions, the same in every program.
+// The benchmarks' data: regressions, the same in every program.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,9 @@ struct Recipe {
 
 // Standard normal columns. Built directly as a design: the cost of making it is not measured.
 Glm logistic(const Recipe& recipe);
+// Of any family, with the numbers that `mlo simulate` takes if none are given. A second parameter is
+// estimated.
+Glm of_family(const std::string& family, const Recipe& recipe);
 
 // D2: Covertype-sized, intercept and ten correlated columns, coefficients like those of Covertype.
 Recipe d2(std::size_t rows = 581'012);

@@ -392,7 +392,7 @@ def fit(formula: str, data=None, *, progress=None, **options) -> Fit:
     data
         A path or a list of paths (CSV, Parquet, JSON lines, .npy), a pandas.DataFrame, a dict of arrays, a NumPy structured
         array, or anything with ``__arrow_c_stream__`` (polars, pyarrow, DuckDB). None if ``sql`` is given. Only columns that
-        the formula uses are read. Text, objects and categoricals are factors, bool is 0 and 1; NaN, None and NaT are missing.
+        the formula uses are read. Text, objects, categoricals and bool are factors; NaN, None and NaT are missing.
     progress : None, bool or callable
         None: a line that changes, in a terminal or a notebook. True or False: always or never. A function: it is called
         ten times a second with a dict: phase, share, steps, of, acceptance.

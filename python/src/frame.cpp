@@ -42,7 +42,14 @@ template <class T>
 class Cells {
  public:
   explicit Cells(const py::array& array)
-      : first_(static_cast<const char*>(array.data())), stride_(array.strides(0)) {}
+      : first_(static_cast<const char*>(array.data())),
+        stride_(array.strides(0)),
+        rows_(static_cast<std::size_t>(array.shape(0))) {}
+  // The cells where they lie, if that is side by side; otherwise null.
+  [[nodiscard]] const T* in_one_piece() const noexcept {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(first_) % alignof(T) == 0;
+    return aligned && (stride_ == sizeof(T) || rows_ < 2) ? reinterpret_cast<const T*>(first_) : nullptr;
+  }
   T operator[](std::size_t i) const noexcept {
     T value;
     std::memcpy(&value, first_ + static_cast<py::ssize_t>(i) * stride_, sizeof(T));
@@ -52,6 +59,7 @@ class Cells {
  private:
   const char* first_;
   py::ssize_t stride_;
+  std::size_t rows_;
 };
 
 std::size_t rows_of(const py::array& array) { return static_cast<std::size_t>(array.shape(0)); }
@@ -85,13 +93,16 @@ Column column_of_numbers(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
   TypedColumn out = wanted.cells(false);
   if (!out.is_text()) {
-    Numbers numbers(rows);
-    bool fine = true;
-    for (std::size_t i = 0; i < rows; ++i) {
-      const T value = cells[i];
-      numbers[i] = static_cast<double>(value);
-      if constexpr (std::integral<T> && sizeof(T) == 8) fine = fine && is_exact(value);
+    Numbers numbers;
+    if (const T* const first = cells.in_one_piece()) {
+      numbers.assign(first, first + rows);  // writes new memory once
+    } else {
+      numbers.reserve(rows);
+      for (std::size_t i = 0; i < rows; ++i) numbers.push_back(static_cast<double>(cells[i]));
     }
+    bool fine = true;
+    if constexpr (std::integral<T> && sizeof(T) == 8)
+      for (std::size_t i = 0; i < rows; ++i) fine = fine && is_exact(cells[i]);
     if constexpr (std::floating_point<T>) fine = !has_infinity(numbers);
     if (fine) return {wanted.name, std::move(numbers)};
   }
@@ -109,26 +120,24 @@ Column column_of_numbers(const py::array& array, const Wanted& wanted) {
 // Doubles that lie side by side are used where they are.
 Column column_of_doubles(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
-  const auto* const data = static_cast<const double*>(array.data());
-  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % alignof(double) == 0;
-  if (wanted.asked == ColumnType::text || !aligned || rows == 0 ||
-      (rows > 1 && array.strides(0) != sizeof(double)))
+  const double* const data = Cells<double>(array).in_one_piece();
+  if (wanted.asked == ColumnType::text || data == nullptr || rows == 0)
     return column_of_numbers<double>(array, wanted);
   const std::span<const double> cells(data, rows);
   if (has_infinity(cells)) return column_of_numbers<double>(array, wanted);  // refuses it, with its place
   return {wanted.name, BorrowedNumbers{cells, keeper_of(array)}};
 }
 
-// 0 and 1, as in files.
 Column column_of_logicals(const py::array& array, const Wanted& wanted) {
   const Cells<std::uint8_t> cells(array);
   TypedColumn out = wanted.cells(false);
+  if (!wanted.asked) out.mark_logical();
   out.reserve(rows_of(array));
   for (std::size_t i = 0; i < rows_of(array); ++i) {
     if (out.is_text()) {
       out.add_text(cells[i] != 0 ? "True" : "False");
     } else {
-      out.add(cells[i]);
+      out.add(cells[i] != 0);
     }
   }
   return std::move(out).take();
@@ -266,7 +275,7 @@ void add_whole(PyObject* object, TypedColumn& out) {
   out.add(static_cast<std::int64_t>(value));
 }
 
-// Objects: numbers if all that are not missing are numbers, otherwise text.
+// Objects: logicals if all that are not missing are, otherwise numbers if all are, otherwise text.
 Column column_of_objects(const py::array& array, const Wanted& wanted) {
   static_assert(sizeof(PyObject*) == sizeof(std::uintptr_t));
   const Cells<PyObject*> cells(array);
@@ -289,6 +298,8 @@ Column column_of_objects(const py::array& array, const Wanted& wanted) {
     if (words.count++ == 0) words.first = i;
   }
   TypedColumn out = wanted.cells(words.count > 0);
+  const auto logicals = std::count(kind.begin(), kind.end(), Cell::logical);
+  if (!wanted.asked && logicals > 0 && std::cmp_equal(logicals, words.cells)) out.mark_logical();
   out.reserve(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     PyObject* const object = cells[i];

@@ -30,10 +30,14 @@ class Streams(PlaceTest):
         new = found.predict(DuckDb(rows + " limit 3"))
         self.assertEqual(len(new), 3)
 
-    def test_booleans_are_numbers(self):
-        fit = mlo.fit("y ~ flag", DuckDb("select (i % 3)::double as y, i % 2 = 0 as flag from range(100) t(i)"),
-                      family="gaussian", **HOW)
-        self.assertEqual(fit.names[:2], ["(Intercept)", "flag"])
+    def test_booleans_are_factors(self):
+        rows = "select (i % 3)::double as y, i % 2 = 0 as flag from range(100) t(i)"
+        fit = mlo.fit("y ~ flag", DuckDb(rows), family="gaussian", **HOW)
+        self.assertEqual(fit.names[:2], ["(Intercept)", "flagTRUE"])
+        numbers = mlo.fit("y ~ flag", DuckDb(rows), family="gaussian", type={"flag": "number"}, **HOW)
+        self.assertEqual(numbers.names[:2], ["(Intercept)", "flag"])
+        response = mlo.fit("flag ~ y", DuckDb(rows), family="logistic", **HOW)
+        self.assertEqual(response.names, ["(Intercept)", "y"])
 
     def test_describe_their_columns(self):
         found = mlo.describe(DuckDb("select i as a, 'w' || (i % 2) as b from range(10) t(i)"))

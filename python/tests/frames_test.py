@@ -103,6 +103,38 @@ class Frames(PlaceTest):
             odd["x"][10 * k + 5] = value
         self.check(odd, expected)
 
+    def test_bool_is_a_factor_and_a_response_of_0_and_1(self):
+        y = self.data["y"]
+        flag = self.data["flag"]
+        fit = self.check(self.data)
+        self.assertEqual(fit.names[-1], "flagTRUE")
+        as_response = mlo.fit("flag ~ x", self.data, **HOW)
+        as_numbers = mlo.fit("flag ~ x", {**self.data, "flag": flag.astype(int)}, **HOW)
+        self.assertTrue(np.array_equal(as_response.draws, as_numbers.draws))
+        numbers = mlo.fit("y ~ flag", self.data, type={"flag": "number"}, **HOW)
+        same = mlo.fit("y ~ flag", {"y": y, "flag": flag.astype(float)}, **HOW)
+        self.assertEqual(numbers.names, ["(Intercept)", "flag"])
+        self.assertTrue(np.array_equal(numbers.draws, same.draws))
+        # Missing ones do not change the type; a number among them does.
+        holes = [None if k % 7 == 0 else bool(v) for k, v in enumerate(flag)]
+        self.assertEqual(mlo.fit("y ~ flag", {"y": y, "flag": holes}, **HOW).names[1], "flagTRUE")
+        mixed = [0.5 if k % 7 == 0 else bool(v) for k, v in enumerate(flag)]
+        self.assertEqual(mlo.fit("y ~ flag", {"y": y, "flag": mixed}, **HOW).names[1], "flag")
+        found = mlo.describe({"flag": flag})
+        self.assertEqual(found.columns.loc["flag", "type"] if hasattr(found.columns, "loc") else found.columns["flag"]["type"],
+                         "logical")
+
+    def test_predictions_take_0_and_1_for_bool(self):
+        fit = mlo.fit("y ~ flag + x", self.data, **HOW)
+        new = {"flag": np.array([True, False, True]), "x": [0.0, 1.0, 2.0]}
+        expected = fit.predict(new)["mean"]
+        for flag in ([1, 0, 1], [1.0, 0.0, 1.0], np.array([True, False, True], dtype=object)):
+            self.assertTrue(np.array_equal(fit.predict({**new, "flag": flag})["mean"], expected))
+        with self.assertRaisesRegex(mlo.DataError, "2 is neither TRUE nor FALSE"):
+            fit.predict({**new, "flag": [1, 2, 1]})
+        numbers = mlo.fit("y ~ flag + x", {**self.data, "flag": self.data["flag"].astype(int)}, **HOW)
+        self.assertTrue(np.array_equal(numbers.predict(new)["mean"], numbers.predict({**new, "flag": [1, 0, 1]})["mean"]))
+
     def test_a_factor_of_words_and_numbers_is_text(self):
         mixed = [1, "b", 2.5, 1, "b", 2] * 50
         fit = mlo.fit("y ~ m", {"y": self.data["y"], "m": mixed}, **HOW)

@@ -7,7 +7,7 @@ namespace mlo {
 
 Promise run_chains(std::size_t dim, std::size_t threads, const ChainOptions& options,
                    std::vector<ChainRecord>& records, RunControl& control,
-                   const CheckpointOptions& checkpoint, const EmitDraw& emit, const MakeChain& make_chain,
+                   const CheckpointOptions& checkpoint, const MakeChain& make_chain,
                    const std::function<Eigen::VectorXd(std::size_t chain)>& start) {
   records.resize(options.chains);
   Promise promise = Promise::approximate;
@@ -26,7 +26,7 @@ Promise run_chains(std::size_t dim, std::size_t threads, const ChainOptions& opt
           record.dim = dim;
           record.state.theta = start(chain);
         }
-        chains.push_back(make_chain(*inner[chain], {&record, chain, &options, &control, &checkpoint, &emit}));
+        chains.push_back(make_chain(*inner[chain], {&record, chain, &options, &control, &checkpoint}));
         if (chain == 0) promise = chains.back()->promise();
       }
       while (!chains.empty()) std::erase_if(chains, [&](const auto& chain) { return chain->advance(turn); });

@@ -124,7 +124,9 @@ Table ArrowReader::read_columns(std::span<const std::string> wanted, const Progr
     types.push_back(arrow::type_of(*in.schema->children[at], name, in.source.name));
     const std::optional<ColumnType> asked = asked_type(in.options, name);
     const bool text = asked ? *asked == ColumnType::text : types.back().is_text();
-    readers.emplace_back(types.back(), TypedColumn(name, text, &in.source, asked_na(in.options)));
+    TypedColumn cells(name, text, &in.source, asked_na(in.options));
+    if (!asked && types.back().kind == arrow::Kind::boolean) cells.mark_logical();
+    readers.emplace_back(types.back(), std::move(cells));
   }
   Table table{.source = in.source, .columns = {}, .rows = 0};
   const arrow::Batch first = in.next();

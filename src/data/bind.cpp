@@ -218,7 +218,7 @@ ValuesPtr Binder::bind(const Expression& e) {
     case Kind::name: {
       const Column& c = column(e.name);
       if (c.is_text()) return std::make_unique<TextColumn>(c.text());
-      return std::make_unique<NumberColumn>(c.values());
+      return std::make_unique<NumberColumn>(c.values(), c.logical ? Type::logical : Type::number);
     }
     case Kind::group:
       return bind(e.arguments[0]);

@@ -81,11 +81,11 @@ CellKind read_cell(std::string_view cell, double& value, const CellRules& rules)
   }
   if (equal_ignoring_case(cell, "true")) {
     value = 1;
-    return CellKind::number;
+    return CellKind::logical;
   }
   if (equal_ignoring_case(cell, "false")) {
     value = 0;
-    return CellKind::number;
+    return CellKind::logical;
   }
   if (cell.front() == '+') {  // from_chars does not take a '+'
     cell.remove_prefix(1);

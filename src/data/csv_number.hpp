@@ -18,7 +18,7 @@
 namespace mlo::csv {
 
 // What a cell (unquoted, any length) holds.
-enum class CellKind { number, missing, not_finite, text };
+enum class CellKind { number, logical, missing, not_finite, text };
 
 // What counts as a number and as missing. The empty cell is always missing.
 struct CellRules {
@@ -36,7 +36,7 @@ struct CellRules {
 };
 
 // The careful way, for any cell: trims blanks, knows the spellings of a missing cell, true and false, and
-// uses std::from_chars. `value` is set for number, and to NaN for missing.
+// uses std::from_chars. `value` is set for number, to 0 or 1 for logical, and to NaN for missing.
 [[nodiscard]] CellKind read_cell(std::string_view cell, double& value, const CellRules& rules = CellRules());
 
 namespace number {

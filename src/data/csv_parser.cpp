@@ -23,7 +23,8 @@ Text::Words count_words(const Text& text, const CellRules& rules) {
   std::vector<bool> is_word(text.levels.size());
   for (std::size_t i = 0; i < is_word.size(); ++i) {
     double value;
-    is_word[i] = read_cell(text.levels[i], value, rules) != CellKind::number;
+    const CellKind kind = read_cell(text.levels[i], value, rules);
+    is_word[i] = kind != CellKind::number && kind != CellKind::logical;
   }
   Text::Words words;
   for (std::size_t row = 0; row < text.codes.size(); ++row) {
@@ -34,6 +35,14 @@ Text::Words count_words(const Text& text, const CellRules& rules) {
     ++words.count;
   }
   return words;
+}
+
+// Whether all cells that are not missing are true or false.
+bool all_logical(const Column& column, const Pass::Building& read) {
+  if (read.logicals == 0) return false;
+  const std::span<const double> cells = column.values();
+  return std::cmp_equal(std::count_if(cells.begin(), cells.end(), [](double v) { return v == v; }),
+                        read.logicals);
 }
 
 }  // namespace
@@ -121,6 +130,8 @@ Table Parser::read(std::span<const std::string> wanted, const Reader::Progress& 
     Pass::Building& column = pass.columns()[order[i]];
     if (!column.text) {
       table.columns.push_back({wanted[i], std::move(column.numbers)});
+      table.columns.back().logical =
+          layout_.steps[order[i]].type != ColumnType::number && all_logical(table.columns.back(), column);
       continue;
     }
     Text text{.levels = std::move(column.words).take(), .codes = std::move(column.codes)};

@@ -183,6 +183,7 @@ void Pass::append_column(const Chunk& chunk, Rows& rows, std::size_t k) {
     const std::span<const double> from = rows.numbers(k);
     if (column.numbers.capacity() < size) make_room_for(column.numbers, expected_rows(size, chunk.share));
     column.numbers.insert(column.numbers.end(), from.begin(), from.end());
+    column.logicals += rows.logicals(k);
     if (const auto& bad = rows.not_finite(k); bad && !column.not_finite)
       column.not_finite = {line_ + bad->line, bad->rule};
     return;

@@ -37,6 +37,7 @@ class Pass {
   struct Building {
     bool text = false;
     Numbers numbers;
+    std::size_t logicals = 0;  // of the numbers: how many cells are true or false
     Words words;
     std::vector<std::uint32_t> codes;
     // The rows before the first chunk in which the column was known to be text: they were read as numbers,

@@ -52,6 +52,7 @@ bool Rows::try_parse(const Chunk& chunk, const char* from) {
   for (std::size_t k = 0; k < columns_.size(); ++k) {
     text_[k] = is_text_[k].load(std::memory_order_relaxed) ? 1 : 0;
     columns_[k].not_finite.reset();
+    columns_[k].logicals = 0;
   }
   rows_ = 0;
   line_ = 0;
@@ -137,7 +138,11 @@ const char* Rows::fast_row(const char* p) {
         --after;
       }
       const CellKind kind = read_cell(cell, value, rules);
-      if (kind != CellKind::number && kind != CellKind::missing) return nullptr;
+      if (kind == CellKind::logical) {
+        count_logical(columns_[k]);
+      } else if (kind != CellKind::number && kind != CellKind::missing) {
+        return nullptr;
+      }
     }
     while (*after == ' ') ++after;
     if (step.last) {
@@ -186,6 +191,9 @@ bool Rows::careful_row(const char*& p, const char* end) {
       case CellKind::number:
       case CellKind::missing:
         break;
+      case CellKind::logical:
+        count_logical(columns_[k]);
+        break;
       case CellKind::not_finite:
         if (!columns_[k].not_finite)
           columns_[k].not_finite = {
@@ -215,6 +223,13 @@ bool Rows::careful_row(const char*& p, const char* end) {
   if (const std::size_t breaks = cells.line() - line_ - 1; breaks > 0) shifts_.emplace_back(rows_, breaks);
   line_ = cells.line();
   return true;
+}
+
+// Once per row: a row that fast_row() has given up is read again.
+void Rows::count_logical(Column& column) noexcept {
+  if (column.logicals > 0 && column.last_logical == rows_) return;
+  ++column.logicals;
+  column.last_logical = rows_;
 }
 
 // The code of a word in the cells of this thread; false if a new word is not UTF-8.

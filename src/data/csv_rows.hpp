@@ -71,6 +71,8 @@ class Rows {
   [[nodiscard]] const std::optional<Problem>& not_finite(std::size_t k) const noexcept {
     return columns_[k].not_finite;
   }
+  // Of numbers: how many cells are true or false.
+  [[nodiscard]] std::size_t logicals(std::size_t k) const noexcept { return columns_[k].logicals; }
 
   // Turns the codes of this thread into those of the whole column as far as they are known, so that few are
   // left for append_codes(), which threads call one at a time.
@@ -85,6 +87,8 @@ class Rows {
   // column's codes are looked up once per word, not once per row.
   struct Column {
     std::optional<Problem> not_finite{};
+    std::size_t logicals = 0;      // rows with true or false
+    std::size_t last_logical = 0;  // the last of them
     Words words{};
     std::vector<std::uint32_t> hashes{};  // by word
     std::vector<std::uint32_t> codes{};   // of the whole column, by word; missing; or unknown
@@ -96,6 +100,7 @@ class Rows {
   [[nodiscard]] const char* fast_row(const char* p);
   [[nodiscard]] const char* fast_row_of(const char* p);
   [[nodiscard]] bool careful_row(const char*& p, const char* end);
+  void count_logical(Column& column) noexcept;
   [[nodiscard]] bool word(Column& column, std::string_view text, std::uint32_t& code);
   [[nodiscard]] std::uint32_t* codes(std::size_t k) noexcept { return codes_.data() + k * capacity_; }
 

@@ -93,7 +93,9 @@ Table DuckdbReader::read_rows(const Query& query, std::span<const std::string> w
     const bool natural = is_text(library, type, wanted[k], source_.name);
     const std::optional<ColumnType> asked = asked_type(options_, wanted[k]);
     const bool text = asked ? *asked == ColumnType::text : natural;
-    readers.emplace_back(library, type, TypedColumn(wanted[k], text, &source_, asked_na(options_)));
+    TypedColumn cells(wanted[k], text, &source_, asked_na(options_));
+    if (!asked && is_boolean(library, type)) cells.mark_logical();
+    readers.emplace_back(library, type, std::move(cells));
     if (rows) readers.back().reserve(*rows);
   }
 

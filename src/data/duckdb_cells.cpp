@@ -141,6 +141,10 @@ bool is_text(const Library& library, LogicalType type, const std::string& column
   }
 }
 
+bool is_boolean(const Library& library, LogicalType type) {
+  return static_cast<Type>(library.get_type_id(type)) == Type::boolean;
+}
+
 bool is_json(const Library& library, LogicalType type) {
   char* const alias = library.logical_type_get_alias(type);
   const bool json = alias != nullptr && std::strcmp(alias, "JSON") == 0;

@@ -17,6 +17,8 @@ namespace mlo::duckdb {
 [[nodiscard]] bool is_text(const Library& library, LogicalType type, const std::string& column,
                            const std::string& source);
 
+[[nodiscard]] bool is_boolean(const Library& library, LogicalType type);
+
 // Whether the column holds JSON values as text, strings in quotes.
 [[nodiscard]] bool is_json(const Library& library, LogicalType type);
 

@@ -83,6 +83,7 @@ Table hold_out(Table& table, std::uint64_t seed, double share) {
       if (const auto* const borrowed = std::get_if<BorrowedNumbers>(&column.cells))
         column.cells = Numbers(borrowed->cells.begin(), borrowed->cells.end());
       out.columns.emplace_back(column.name, take_cells(column.numbers(), marked, count));
+      out.columns.back().logical = column.logical;
     }
   }
   table.source = source_of(table.source, marked, false);

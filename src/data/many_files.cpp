@@ -67,11 +67,16 @@ std::size_t cells_in(const Text& text) {
 Column joined_numbers(std::vector<Table>& tables, std::size_t c, std::size_t rows) {
   Numbers out;
   out.reserve(rows);
+  bool any_logical = false, all_logical = true;
   for (Table& table : tables) {
     const Numbers part = std::move(table.columns[c].numbers());  // freed at the end of the round
+    any_logical = any_logical || table.columns[c].logical;
+    all_logical = all_logical && (table.columns[c].logical || all_missing(part));
     out.insert(out.end(), part.begin(), part.end());
   }
-  return {tables.front().columns[c].name, std::move(out)};
+  Column column(tables.front().columns[c].name, std::move(out));
+  column.logical = any_logical && all_logical;
+  return column;
 }
 
 Column joined_text(std::vector<Table>& tables, std::size_t c, std::size_t rows) {

@@ -125,11 +125,13 @@ Table NpyReader::read_columns(std::span<const std::string> wanted, const Progres
   std::vector<Wanted> columns;
   for (const std::string& name : wanted) {
     static_cast<void>(position_in(header_, name, source_.name));
-    const bool text = asked_type(options_, name) == ColumnType::text;
+    const std::optional<ColumnType> asked = asked_type(options_, name);
+    const bool text = asked == ColumnType::text;
     std::size_t offset = 0;
     const Field* field = fields_.data();
     for (; field->name != name; ++field) offset += field->bytes;
     columns.push_back({TypedColumn(name, text, &source_, {}), *field, offset});
+    if (!asked && field->kind == 'b') columns.back().cells.mark_logical();
     // No more than a block at first: the header may lie.
     columns.back().cells.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(rows_, npy_block)));
   }

@@ -80,7 +80,11 @@ std::uint32_t TypedColumn::code(std::string_view word) {
 }
 
 Column TypedColumn::take() && {
-  if (!is_text_) return {std::move(name_), std::move(numbers_)};
+  if (!is_text_) {
+    Column column(std::move(name_), std::move(numbers_));
+    column.logical = logical_;
+    return column;
+  }
   return {std::move(name_), Text{.levels = std::move(words_).take_levels(), .codes = std::move(codes_)}};
 }
 
@@ -128,7 +132,8 @@ std::uint64_t fingerprint_of(const std::vector<Column>& columns) {
   for (const Column& column : columns) {
     hash_words(hash, column.name);
     // Numbers are the same data whoever owns them.
-    hash_values(hash, std::vector<std::uint64_t>{column.is_text() ? 1U : 0U, column.size()});
+    const std::uint64_t type = column.is_text() ? 1 : column.logical ? 2 : 0;
+    hash_values(hash, std::vector<std::uint64_t>{type, column.size()});
     if (column.is_text()) {
       hash_values(hash, std::vector<std::uint64_t>{column.text().levels.size()});
       for (const std::string& level : column.text().levels) hash_words(hash, level);

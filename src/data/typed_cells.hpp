@@ -34,6 +34,8 @@ class TypedColumn {
   [[nodiscard]] bool is_text() const noexcept { return is_text_; }
   [[nodiscard]] std::size_t size() const noexcept { return is_text_ ? codes_.size() : numbers_.size(); }
   void reserve(std::size_t rows);
+  // The cells are 0 and 1 and stand for FALSE and TRUE, unless the column is text.
+  void mark_logical() noexcept { logical_ = true; }
 
   void add_missing();
   void add_text(std::string_view cell);
@@ -85,6 +87,7 @@ class TypedColumn {
 
   std::string name_;
   bool is_text_;
+  bool logical_ = false;
   const Source* source_;
   std::vector<std::string> na_;
   Numbers numbers_;

@@ -33,7 +33,7 @@ struct Operation {
 
 class NumberColumn final : public Values {
  public:
-  explicit NumberColumn(std::span<const double> cells) : cells_(cells) {}
+  NumberColumn(std::span<const double> cells, Type kind);
   void numbers(std::size_t first, std::size_t count, std::span<double> out) const override;
 
  private:

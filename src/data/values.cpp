@@ -79,6 +79,7 @@ const Operation* find_operation(std::string_view symbol) {
   return found == operations.end() ? nullptr : found;
 }
 
+NumberColumn::NumberColumn(std::span<const double> cells, Type kind) : cells_(cells) { type = kind; }
 void NumberColumn::numbers(std::size_t first, std::size_t count, std::span<double> out) const {
   std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(first), count, out.begin());
 }

@@ -65,7 +65,8 @@ void describe_numbers(std::span<const double> cells, ColumnDescription& out) {
   }
   out.distinct = counts.size();
   std::sort(counts.begin(), counts.end());
-  for (const auto& [value, count] : counts) out.levels.emplace_back(fmt::format("{}", value), count);
+  for (const auto& [value, count] : counts)
+    out.levels.emplace_back(out.logical ? (value != 0 ? "TRUE" : "FALSE") : fmt::format("{}", value), count);
   sort_by_count(out.levels);
 }
 
@@ -163,6 +164,7 @@ ColumnDescription describe(const Column& column) {
   ColumnDescription out;
   out.name = column.name;
   out.text = column.is_text();
+  out.logical = column.logical;
   if (out.text) {
     describe_text(column.text(), out);
   } else {

@@ -34,6 +34,10 @@ std::string shortened(const std::string& cell) {
   return cell.substr(0, end) + "...";
 }
 
+const char* type_word(const ColumnDescription& c) {
+  return c.text ? "text" : c.logical ? "logical" : "number";
+}
+
 // "red (120), green (80), ...: 12 in all"
 std::string level_words(const ColumnDescription& c) {
   constexpr std::size_t most = 6;
@@ -54,8 +58,8 @@ std::string as_table(const Description& d) {
                      d.columns.size() == 1 ? "" : "s");
   std::vector<std::vector<std::string>> rows{{"column", "type", "missing", "least", "mean", "most", "sd"}};
   for (const ColumnDescription& c : d.columns)
-    rows.push_back({shortened(c.name), c.text ? "text" : "number", grouped(c.missing), figure(c.least),
-                    figure(c.mean), figure(c.most), figure(c.sd)});
+    rows.push_back({shortened(c.name), type_word(c), grouped(c.missing), figure(c.least), figure(c.mean),
+                    figure(c.most), figure(c.sd)});
   out += text_table(rows);
   bool first = true;
   for (const ColumnDescription& c : d.columns) {
@@ -94,7 +98,7 @@ std::string as_json(const Description& d) {
       {"data", d.data}, {"rows", d.rows}, {"file_columns", d.file_columns}, {"table_bytes", d.table_bytes}};
   Json columns = Json::object();
   for (const ColumnDescription& c : d.columns) {
-    Json one{{"type", c.text ? "text" : "number"}, {"missing", c.missing}};
+    Json one{{"type", type_word(c)}, {"missing", c.missing}};
     if (!c.text) {
       one["least"] = c.least;
       one["mean"] = c.mean;

@@ -337,7 +337,8 @@ std::vector<UsedColumn> used_columns(const std::vector<std::string>& header, con
   for (const Column& column : table.columns) used[column.name] = &column;
   std::vector<UsedColumn> out;
   for (const std::string& name : header)
-    if (const auto at = used.find(name); at != used.end()) out.push_back({name, at->second->is_text()});
+    if (const auto at = used.find(name); at != used.end())
+      out.push_back({name, at->second->is_text(), at->second->logical});
   return out;
 }
 

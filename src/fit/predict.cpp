@@ -62,12 +62,24 @@ struct Buffers {
       : x(rows * dim), offsets(rows), complete(rows), predictions(rows) {}
 };
 
-// Text where the fit had numbers is a mistake, with its place.
-void check_types_of(const KeptRun& run, const Table& table) {
-  for (const Column& column : table.columns) {
+// Gives the columns the types that they had in the fit: numbers that are 0 and 1 may stand for FALSE and
+// TRUE, and the other way round. Text where the fit had numbers is a mistake, with its place.
+void agree_on_types(const KeptRun& run, Table& table) {
+  for (Column& column : table.columns) {
     const auto used = std::find_if(run.columns.begin(), run.columns.end(),
                                    [&](const UsedColumn& c) { return c.name == column.name; });
-    if (used != run.columns.end() && !used->text && column.is_text()) throw not_numbers(table, column);
+    if (used == run.columns.end() || used->text) continue;
+    if (column.is_text()) throw not_numbers(table, column);
+    const std::span<const double> cells = column.values();
+    const auto odd =
+        std::find_if(cells.begin(), cells.end(), [](double v) { return v != 0 && v != 1 && !std::isnan(v); });
+    if (used->logical && odd != cells.end())
+      throw DataError(
+          table.source.place(static_cast<std::size_t>(odd - cells.begin())),
+          fmt::format("column \"{}\": {} is neither TRUE nor FALSE, as its cells were in the data "
+                      "of the fit",
+                      column.name, *odd));
+    column.logical = used->logical;
   }
 }
 
@@ -88,8 +100,8 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   };
   const std::vector<std::string> wanted = columns_of_rows(formula, false);
   check_header(data, reader.header(), wanted);
-  const Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
-  check_types_of(run, table);
+  Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
+  agree_on_types(run, table);
   const NewRows rows(formula, run.recipe, table,
                      {.response = false,
                       .missing = options.missing == "error" ? Missing::error : Missing::drop,

@@ -170,8 +170,9 @@ std::vector<UsedColumn> RunDirectory::columns() const {
   try {
     for (const auto& [column, type] : columns.members()) {
       const auto word = type.get<std::string>();
-      if (word != "number" && word != "text") throw JsonError("unknown type \"" + word + '"');
-      out.push_back({column, word == "text"});
+      if (word != "number" && word != "text" && word != "logical")
+        throw JsonError("unknown type \"" + word + '"');
+      out.push_back({column, word == "text", word == "logical"});
     }
   } catch (const JsonError& e) {
     throw DataError(name, fmt::format("not a run of mlo: columns: {}", e.what()));
@@ -274,7 +275,8 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
   json["summary"] = nullptr;
   if (result != nullptr) {
     Json& columns = json["columns"] = Json::object();
-    for (const UsedColumn& column : result->columns) columns[column.name] = column.text ? "text" : "number";
+    for (const UsedColumn& column : result->columns)
+      columns[column.name] = column.text ? "text" : column.logical ? "logical" : "number";
     Json& recipe = json["recipe"] = Json::object();
     recipe["learnt"] = Json::array();
     for (const Learnt& entry : result->recipe.learnt)

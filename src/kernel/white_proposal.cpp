@@ -51,13 +51,13 @@ void WhiteProposal::learn(bool accepted, std::uint64_t rows_read) noexcept {
 // If the log ratio of target and fit has the sd s, draws from the fit are accepted with probability erfc(s /
 // 2). What is far from normal in each of p coordinates has an s that grows as the root of p: 0.3 each counts
 // as poor, an acceptance of 0.76 for two coordinates and 0.2 for 37.
-bool WhiteProposal::poor() const noexcept {
+bool WhiteProposal::refused_often() const noexcept {
   constexpr double enough_trials = 30;
+  const Tally& independent = tallies_[0];
+  if (independent.steps < enough_trials) return false;
   const double poor_acceptance =
       std::erfc(0.15 * std::sqrt(static_cast<double>(std::max<std::size_t>(dim_, 2))));
-  const Tally& independent = tallies_[0];
-  return !frozen_ && independent.steps >= enough_trials &&
-         independent.accepted < poor_acceptance * independent.steps;
+  return independent.accepted < poor_acceptance * independent.steps;
 }
 
 // If a coordinate moves to a v + b z with probability A and stays otherwise, its lag-1 autocorrelation rho is

@@ -186,7 +186,7 @@ class Student final : public Family {
 };
 
 constexpr std::array<FamilyNumber, 2> numbers{
-    {{.name = "freedom", .help = "the degrees of freedom", .usual = 4},
+    {{.name = "freedom", .help = "the degrees of freedom, which are not estimated", .usual = 4},
      {.name = "known-sigma", .help = "the known sigma", .usual = {}}}};
 constexpr std::array<FamilyNumber, 2> simulation_numbers{
     {{.name = "sigma", .help = "scale of the responses", .usual = 1},

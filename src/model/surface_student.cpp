@@ -70,10 +70,13 @@ Peaks peaks_of(const StudentTerms& f, int j, int k) {
   const auto size = [&](double angle) { return std::abs(f(j, k, f.at(std::sqrt(f.nu) * std::tan(angle)))); };
   constexpr int cells = 4000;
   constexpr double end = 0.5 * std::numbers::pi * (1 - 1e-9), step = end / cells;
+  std::array<double, cells + 1> sizes;
+  for (int i = 0; i <= cells; ++i) sizes[static_cast<std::size_t>(i)] = size(std::min(i * step, end));
   Peaks out;
   for (int i = 0; i < cells; ++i) {
-    const double centre = i * step, here = size(centre);
-    if (here < size(std::abs(centre - step)) || here < size(std::min(centre + step, end))) continue;
+    const auto at = static_cast<std::size_t>(i);
+    if (sizes[at] < sizes[at == 0 ? 1 : at - 1] || sizes[at] < sizes[at + 1]) continue;
+    const double centre = i * step;
     double low = std::max(centre - step, 0.0), high = std::min(centre + step, end);
     for (int halving = 0; halving < 60; ++halving) {
       const double left = low + (high - low) / 3, right = high - (high - low) / 3;
@@ -104,20 +107,20 @@ class StudentSurface final : public RowSurface {
     const std::size_t n = rows.size();
     const double wider = std::exp(width), narrower = 1 / wider;
     const auto terms = monomials(order);
+    std::array<double, most_monomials> factor{};
+    for (std::size_t m = 0; m < terms.size(); ++m) factor[m] = std::pow(wider, terms[m].j);
     for (std::size_t i = 0; i < n; ++i) {
       // |z| between `low` and `high`.
       const double distance = std::abs(rows.a[i]);
       const double low = std::max(distance - reach[i], 0.0) * narrower, high = (distance + reach[i]) * wider;
       const auto at_low = terms_.at(low), at_high = terms_.at(high);
-      double factor_of_j = 1;
-      for (std::size_t m = terms.size(); m-- > 0;) {  // j = 0 comes last
+      for (std::size_t m = 0; m < terms.size(); ++m) {
         const auto [j, k] = terms[m];
-        factor_of_j = j == 0 ? 1 : std::pow(wider, j);
         double sup = std::max(std::abs(terms_(j, k, at_low)), std::abs(terms_(j, k, at_high)));
         const Peaks& peaks = peaks_[index(j, k)];
         for (std::size_t q = 0; q < peaks.at.size(); ++q)
           if (low <= peaks.at[q] && peaks.at[q] <= high) sup = std::max(sup, peaks.height[q]);
-        out[m * n + i] = factor_of_j * sup;
+        out[m * n + i] = factor[m] * sup;
       }
     }
   }

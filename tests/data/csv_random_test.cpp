@@ -80,6 +80,7 @@ std::optional<double> reference_number(const std::string& whole_cell) {
   std::string cell = without_blanks(whole_cell);
   if (cell.empty() || cell == "NA") return std::numeric_limits<double>::quiet_NaN();
   if (cell == "TRUE") return 1;
+  if (cell == "false") return 0;
   if (cell.starts_with('+') && !cell.starts_with("+-")) cell.erase(0, 1);
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
@@ -91,11 +92,14 @@ std::optional<double> reference_number(const std::string& whole_cell) {
 Column reference_column(const std::vector<Record>& records, std::size_t j) {
   Numbers numbers;
   Text text;
-  bool words = false;
+  bool words = false, logicals = false, others = false;
   for (auto record = records.begin() + 1; record != records.end(); ++record) {
     const std::string& cell = record->cells[j];
     const std::optional<double> number = reference_number(cell);
     words = words || !number;
+    const bool logical = without_blanks(cell) == "TRUE" || without_blanks(cell) == "false";
+    logicals = logicals || logical;
+    others = others || (number && !std::isnan(*number) && !logical);
     numbers.push_back(number.value_or(0));
     if (number && std::isnan(*number)) {
       text.codes.push_back(Text::missing);
@@ -109,7 +113,11 @@ Column reference_column(const std::vector<Record>& records, std::size_t j) {
     if (!text.words) text.words.emplace().first = numbers.size() - 1;
     ++text.words->count;
   }
-  if (!words) return {records[0].cells[j], numbers};
+  if (!words) {
+    Column column(records[0].cells[j], numbers);
+    column.logical = logicals && !others;
+    return column;
+  }
   for (const std::uint32_t code : text.codes) text.words->cells += code == Text::missing ? 0 : 1;
   return {records[0].cells[j], text};
 }
@@ -127,6 +135,7 @@ void expect_equal(const Column& column, const Column& expected, const std::strin
     ASSERT_EQ(column.text().words->cells, expected.text().words->cells) << text;
     return;
   }
+  ASSERT_EQ(column.logical, expected.logical) << text;
   ASSERT_EQ(column.size(), expected.size()) << text;
   for (std::size_t i = 0; i < column.size(); ++i) {
     const double value = column.numbers()[i];
@@ -175,19 +184,29 @@ std::string in_quotes(const std::string& cell) {
   return out + "\"";
 }
 
-// A file whose columns n* hold numbers, whose columns t* hold text, and whose columns m* hold numbers and a
-// few words.
+std::string random_logical(Random& random) {
+  const std::uint64_t kind = random() % 6;
+  return kind == 0 ? "NA" : kind == 1 ? " TRUE " : kind < 4 ? "TRUE" : "false";
+}
+
+// A file whose columns n* hold numbers, whose columns l* hold logicals, whose columns t* hold text, and whose
+// columns m* hold numbers and a few words.
 std::string random_file(Random& random) {
   const std::string newline = random() % 2 == 0 ? "\n" : "\r\n";
   const std::size_t columns = 1 + random() % 8;
   const bool quotes = random() % 2 == 0;
-  std::vector<bool> is_text;
-  std::vector<bool> is_mixed;
+  std::vector<bool> is_text, is_mixed, is_logical;
   std::string text;
   for (std::size_t j = 0; j < columns; ++j) {
     is_text.push_back(columns > 1 && random() % 2 == 0);
     is_mixed.push_back(columns > 1 && random() % 3 == 0);
-    text += std::string(j > 0 ? "," : "") + (is_text[j] ? "t" : is_mixed[j] ? "m" : "n") + std::to_string(j);
+    is_logical.push_back(random() % 4 == 0);
+    text += std::string(j > 0 ? "," : "") +
+            (is_text[j]      ? "t"
+             : is_mixed[j]   ? "m"
+             : is_logical[j] ? "l"
+                             : "n") +
+            std::to_string(j);
   }
   for (std::size_t rows = 1 + random() % 40; rows > 0; --rows) {
     text += newline;
@@ -198,7 +217,9 @@ std::string random_file(Random& random) {
         text += quotes ? in_quotes(random_text(random)) : std::string(random() % 9, 'w');
       } else {
         const bool word = is_mixed[j] && random() % 16 == 0;
-        const std::string number = word ? (random() % 2 == 0 ? "word" : "1.0.0") : random_number(random);
+        const std::string number = word            ? (random() % 2 == 0 ? "word" : "1.0.0")
+                                   : is_logical[j] ? random_logical(random)
+                                                   : random_number(random);
         const bool quote = (quotes && random() % 8 == 0) || (columns == 1 && number.empty());
         text += quote ? in_quotes(number) : number;
       }

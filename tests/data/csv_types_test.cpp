@@ -52,6 +52,30 @@ TEST(CsvTypes, OneWordAtTheEndMakesAColumnTextAndNumbersKeepTheirSpelling) {
   }
 }
 
+TEST(CsvTypes, AColumnOfTrueAndFalseIsLogical) {
+  const auto logical = [](const std::string& cells, std::size_t chunk, const ReadOptions& options = {}) {
+    const Table table = read_csv("x,y\n" + cells, std::nullopt, chunk, options).table;
+    EXPECT_FALSE(table.columns.at(0).is_text()) << cells;
+    return table.columns.at(0).logical;
+  };
+  ReadOptions asked;
+  asked.types = {{"x", ColumnType::number}};
+  for (const std::size_t chunk : {4U, 12U, 100000U}) {
+    const std::string cells = "TRUE,1\n False ,2\n\"true\",3\n,4\nNA,5\nfalse,6\n";
+    EXPECT_TRUE(logical(cells, chunk)) << chunk;
+    EXPECT_EQ(read_csv("x,y\n" + cells, std::nullopt, chunk).table.columns[0].numbers()[2], 1);
+    // A row that has to be read twice counts once: here it has a quote after the first cell.
+    EXPECT_TRUE(logical("true,\"1\"\nfalse,2\n", chunk)) << chunk;
+    EXPECT_FALSE(logical("true,\"1\"\n1,2\n", chunk)) << chunk;
+    EXPECT_FALSE(logical(cells + "1,7\n", chunk)) << chunk;
+    EXPECT_FALSE(logical("0,7\n" + cells, chunk)) << chunk;
+    EXPECT_FALSE(logical(",1\n,2\n", chunk)) << chunk;
+    EXPECT_FALSE(logical(cells, chunk, asked)) << chunk;
+    const Text text = text_of(read_csv("x,y\n" + cells + "yes,7\n", std::nullopt, chunk));
+    EXPECT_EQ(text.levels, (Names{"TRUE", "False", "true", "false", "yes"})) << chunk;
+  }
+}
+
 TEST(CsvTypes, RemembersTheFirstWordAndHowManyThereAre) {
   std::string file = "x\n";
   for (int i = 0; i < 5000; ++i) file += i == 3000 || i == 4000 ? "oops\n" : i % 10 == 0 ? "NA\n" : "5\n";

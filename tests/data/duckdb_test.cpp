@@ -16,11 +16,13 @@
 #include "data/duckdb_files.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/data/reader.hpp"
+#include "support/refusals.hpp"
 
 namespace mlo {
 namespace {
 
 using Names = std::vector<std::string>;
+using testing::refusal;
 using testing::run_sql;
 using testing::TemporaryFolder;
 
@@ -48,15 +50,6 @@ ReadOptions query(const std::string& sql) {
 Table all_columns(Reader& reader) { return reader.read(reader.header()); }
 Table rows_of(const std::string& sql) { return all_columns(*open_reader({}, query(sql))); }
 
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(DuckdbReader, ReadsNumbersOfEveryType) {
   MLO_NEEDS_DUCKDB();
   const TemporaryFolder folder;
@@ -80,8 +73,12 @@ TEST(DuckdbReader, ReadsNumbersOfEveryType) {
     const Numbers& numbers = table.columns[c].numbers();
     EXPECT_EQ(numbers[0], expected[c]) << reader->header()[c];
     EXPECT_TRUE(std::isnan(numbers[1])) << reader->header()[c];
+    EXPECT_EQ(table.columns[c].logical, reader->header()[c] == "b") << reader->header()[c];
   }
   EXPECT_EQ(table.source.place(1), file + ", row 2");
+  ReadOptions options;
+  options.types = {{"b", ColumnType::number}};
+  EXPECT_FALSE(open_reader({file}, options)->read(Names{"b"}).columns[0].logical);
 }
 
 TEST(DuckdbReader, ReadsIntegersOf128Bits) {
@@ -288,6 +285,7 @@ TEST(DuckdbReader, ReadsJsonLinesAndArraysOfObjects) {
     EXPECT_EQ(words(table.columns[2]), (Names{"red", "a \"b\"", "<missing>"}));
     EXPECT_EQ(words(table.columns[3]), (Names{"2024-05-01", "2024-05-02T10:00:00Z", "<missing>"}));
     EXPECT_EQ(table.columns[4].numbers()[0], 1);
+    EXPECT_TRUE(table.columns[4].logical);
     EXPECT_EQ(words(table.columns[5]), (Names{"7", "seven", "<missing>"}));
     EXPECT_EQ(
         refusal([&] { static_cast<void>(open_reader({file})->read(Names{"inner"})); }),

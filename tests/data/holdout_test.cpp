@@ -65,6 +65,13 @@ TEST(HoldOut, DividesTheRowsAndRemembersTheirPlaces) {
   }
 }
 
+TEST(HoldOut, KeepsLogicals) {
+  Table kept = numbered(200);
+  kept.columns[0].logical = true;
+  EXPECT_TRUE(hold_out(kept, 3, 0.2).columns[0].logical);
+  EXPECT_TRUE(kept.columns[0].logical);
+}
+
 TEST(HoldOut, CopiesBorrowedNumbersAndFollowsTheFirstWordOfAColumn) {
   const Table all = numbered(200);
   for (std::size_t first = 0; first < 200; first += 7) {

@@ -17,21 +17,14 @@
 #include "data/duckdb_files.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/data/reader.hpp"
+#include "support/refusals.hpp"
 
 namespace mlo {
 namespace {
 
 using Names = std::vector<std::string>;
+using testing::refusal;
 using testing::TemporaryFolder;
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Names words(const Column& column) {
   Names out;
@@ -59,6 +52,21 @@ TEST(ManyFiles, AreReadOneAfterTheOtherWhateverTheOrderOfTheirColumns) {
   EXPECT_EQ(table.source.name, a + " and 2 other files");
   const Names places{a + ":2", a + ":4", b + ":2", c + ":2", c + ":3"};
   for (std::size_t row = 0; row < places.size(); ++row) EXPECT_EQ(table.source.place(row), places[row]);
+}
+
+TEST(ManyFiles, HaveALogicalColumnIfAllCellsAreTrueOrFalse) {
+  const TemporaryFolder folder;
+  const std::string a = folder.write("a.csv", "x\nTRUE\nFALSE\n"), b = folder.write("b.csv", "x\nNA\n"),
+                    c = folder.write("c.csv", "x\nfalse\n"), d = folder.write("d.csv", "x\n1\n");
+  const auto logical = [](const Names& files) {
+    return open_reader(files)->read(Names{"x"}).columns[0].logical;
+  };
+  EXPECT_TRUE(logical({a, b, c}));
+  EXPECT_TRUE(logical({b, c}));
+  EXPECT_FALSE(logical({a, d}));
+  EXPECT_FALSE(logical({d, a}));
+  const std::string e = folder.write("e.csv", "x\n\n\"\"\n");
+  EXPECT_FALSE(logical({b, e}));
 }
 
 TEST(ManyFiles, OfAPatternAreSortedByTheirBytes) {

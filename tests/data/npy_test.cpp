@@ -91,6 +91,8 @@ TEST(NpyReader, ReadsNumbersOfEveryType) {
   expect_type<std::uint8_t>("'|u1'", {255, 3});
   const Table booleans = read(array("'|b1'", "(3,)", std::string("\1\0\1", 3)));
   EXPECT_EQ(booleans.columns[0].numbers(), (Numbers{1, 0, 1}));
+  EXPECT_TRUE(booleans.columns[0].logical);
+  EXPECT_FALSE(read(array("'|u1'", "(3,)", std::string("\1\0\1", 3))).columns[0].logical);
 }
 
 TEST(NpyReader, ReadsRowsInBothOrders) {

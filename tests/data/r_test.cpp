@@ -77,6 +77,7 @@ Table piece(const Table& table, std::size_t first, std::size_t count) {
     if (!column.is_text()) {
       const Numbers& all = column.numbers();
       out.columns.emplace_back(column.name, Numbers(all.begin() + from, all.begin() + to));
+      out.columns.back().logical = column.logical;
       continue;
     }
     const Text& all = column.text();

@@ -86,17 +86,25 @@ inline bool takes_one_value(const Chains& chains) {
   return std::all_of(all.begin(), all.end(), [&](double x) { return x == all[0]; });
 }
 
-inline double rhat_of(const Chains& chains) {
-  if (takes_one_value(chains)) return std::numeric_limits<double>::quiet_NaN();
-  const auto n = static_cast<double>(chains[0].size());
+// The variance within chains, and that of all draws together.
+struct Variances {
+  double within, pooled;
+};
+inline Variances variances_of(const Chains& chains) {
   std::vector<double> means;
   std::vector<double> variances;
   for (const auto& chain : chains) {
     means.push_back(mean(chain));
     variances.push_back(variance(chain));
   }
+  const auto n = static_cast<double>(chains[0].size());
   const double within = mean(variances);
-  const double pooled = (n - 1) / n * within + variance(means);
+  return {within, (n - 1) / n * within + variance(means)};
+}
+
+inline double rhat_of(const Chains& chains) {
+  if (takes_one_value(chains)) return std::numeric_limits<double>::quiet_NaN();
+  const auto [within, pooled] = variances_of(chains);
   return std::sqrt(pooled / within);
 }
 
@@ -117,14 +125,7 @@ inline double autocovariance(const std::vector<double>& x, std::size_t lag) {
 inline double ess_of(const Chains& chains) {
   if (takes_one_value(chains)) return std::numeric_limits<double>::quiet_NaN();
   const std::size_t n = chains[0].size();
-  std::vector<double> means;
-  std::vector<double> variances;
-  for (const auto& chain : chains) {
-    means.push_back(mean(chain));
-    variances.push_back(variance(chain));
-  }
-  const double within = mean(variances);
-  const double pooled = within * static_cast<double>(n - 1) / static_cast<double>(n) + variance(means);
+  const auto [within, pooled] = variances_of(chains);
   std::vector<double> rho(n, 1.0);
   for (std::size_t lag = 1; lag < n; ++lag) {
     std::vector<double> covariances;

@@ -75,16 +75,6 @@ Law law_of(const Prior& prior) {
   return law;
 }
 
-Mode displaced(const Glm& model, ThreadPool& pool, const Eigen::VectorXd& white) {
-  Mode mode = find_mode(model, pool);
-  mode.evaluated_at = Laplace(mode.theta, mode.information).from_white(white);
-  mode.likelihood = sum_derivatives(model, pool, params(mode.evaluated_at), Rows::range(0, model.rows()));
-  Derivatives posterior = mode.likelihood;
-  model.add_prior_derivatives(params(mode.evaluated_at), posterior);
-  mode.information = posterior.information;
-  return mode;
-}
-
 std::vector<AwkwardLine> lines_of(const Glm& model) {
   ThreadPool pool(1);
   return awkward_lines(model, find_mode(model, pool), {.all_rows = model.rows() / 4});
@@ -153,7 +143,7 @@ void expect_law(const Prior& prior) {
   ASSERT_EQ(lines.size(), 1U);
   ASSERT_EQ(lines[0].rows.size(), counts.on);
   // At the mode, and 2.5 sds of the intercept from it.
-  const Mode mode = find_mode(model, pool), far = displaced(model, pool, Eigen::Vector2d(2.5, 0.5));
+  const Mode mode = find_mode(model, pool), far = testing::displaced(model, pool, Eigen::Vector2d(2.5, 0.5));
   for (const Mode* at : {&mode, &far})
     for (const int order : {2, 3}) {
       SCOPED_TRACE(::testing::Message()
@@ -185,7 +175,7 @@ TEST(ExactApart, TheAuditFindsWhatIsBroken) {
   const Glm model = with_level(prior);
   const Law law = law_of(prior);
   ThreadPool pool(1);
-  const Mode mode = displaced(model, pool, Eigen::Vector2d(2.5, 0.5));
+  const Mode mode = testing::displaced(model, pool, Eigen::Vector2d(2.5, 0.5));
   const std::vector<AwkwardLine> lines = lines_of(model);
   for (const int order : {2, 3}) {
     auto whole = kernel_of(model, pool, mode, lines, {.order = order, .audit_share = 0.02});

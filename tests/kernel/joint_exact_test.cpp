@@ -39,16 +39,11 @@ double draw_overdispersed(Stream& stream, double eta) {
 
 // The mode moved by some posterior sds, as if the search had stopped there.
 Mode moved(const Glm& model, ThreadPool& pool, double by) {
-  Mode mode = find_mode(model, pool);
-  if (by == 0) return mode;
-  Eigen::VectorXd white = Eigen::VectorXd::Constant(mode.theta.size(), by / std::sqrt(mode.theta.size()));
+  if (by == 0) return find_mode(model, pool);
+  const auto p = static_cast<Eigen::Index>(model.dim());
+  Eigen::VectorXd white = Eigen::VectorXd::Constant(p, by / std::sqrt(p));
   white[0] = -white[0];
-  mode.evaluated_at = Laplace(mode.theta, mode.information).from_white(white);
-  mode.likelihood = sum_derivatives(model, pool, params(mode.evaluated_at), Rows::range(0, model.rows()));
-  Derivatives posterior = mode.likelihood;
-  model.add_prior_derivatives(params(mode.evaluated_at), posterior);
-  mode.information = posterior.information;
-  return mode;
+  return testing::displaced(model, pool, white);
 }
 
 std::shared_ptr<const JointExpansion> expansion_of(const Glm& model, ThreadPool& pool, const Mode& mode,

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string_view>
+#include <tuple>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/model/glm.hpp"
@@ -163,6 +164,32 @@ std::string failure(const std::function<void()>& body) {
     return e.what();
   }
   return "no error";
+}
+
+// Nothing is sampled from an expansion about a point that is not the mode.
+TEST(FindMode, RefusesASearchThatDoesNotEnd) {
+  ThreadPool pool(1);
+  const std::vector<double> beta{0.7, -0.4};
+  // Twenty rows far out that contradict each other.
+  const auto hard = [&](std::uint64_t seed, double (*draw)(Stream&, double), double unit) {
+    Table table = regression_table(300, 0.3, beta, seed, draw);
+    for (std::size_t i = 0; i < 20; ++i) {
+      table.columns[1].numbers()[i] *= 30;
+      table.columns[0].numbers()[i] = std::round(1e6 * std::exp(i % 2 == 0 ? 6.0 : -6.0)) * unit;
+    }
+    return table;
+  };
+  for (const auto& [family, draw, unit] :
+       {std::tuple("student", &testing::draw_student, 1e-6),
+        std::tuple("negative-binomial", &testing::draw_negative_binomial, 1.0),
+        std::tuple("gamma", &testing::draw_gamma, 1e-6)}) {
+    SCOPED_TRACE(family);
+    const Glm model = glm(family, hard(9, draw, unit), "y ~ x1 + x2", Prior::normal(0, 2.5));
+    const std::string words =
+        failure([&] { static_cast<void>(find_mode(model, pool, {.max_iterations = 1})); });
+    EXPECT_TRUE(words.starts_with("mode finding did not converge in 1 iterations: the next step would still"))
+        << words;
+  }
 }
 
 TEST(FindMode, NamesTheColumnsOfARankDeficientDesign) {

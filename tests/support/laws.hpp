@@ -118,6 +118,17 @@ struct Fitted {
   Laplace fit{mode.theta, mode.information};
 };
 
+// The mode moved to a point in the Laplace fit's white coordinates, as if the search had stopped there.
+inline Mode displaced(const Glm& model, ThreadPool& pool, const Eigen::VectorXd& white) {
+  Mode mode = find_mode(model, pool);
+  mode.evaluated_at = Laplace(mode.theta, mode.information).from_white(white);
+  mode.likelihood = sum_derivatives(model, pool, params(mode.evaluated_at), Rows::range(0, model.rows()));
+  Derivatives posterior = mode.likelihood;
+  model.add_prior_derivatives(params(mode.evaluated_at), posterior);
+  mode.information = posterior.information;
+  return mode;
+}
+
 // y ~ x1 with a slope of 0.9: the small model of many law tests.
 inline Glm small_glm(std::string_view family, std::size_t rows, double (*draw)(Stream&, double),
                      const Prior& prior = Prior::normal(0, 2.5), const FamilyNumbers& numbers = {}) {

@@ -24,9 +24,6 @@ struct CheckpointOptions {
   std::chrono::milliseconds every{5000};
 };
 
-// Records a draw: appends it to record.draws and record.log_posteriors.
-using EmitDraw = std::function<void(ChainRecord&)>;
-
 // A running chain, whatever its kernel.
 class AnyChain {
  public:
@@ -50,15 +47,15 @@ struct ChainContext {
   const ChainOptions* options;
   RunControl* control;
   const CheckpointOptions* checkpoint;
-  const EmitDraw* emit;
 };
 
-// The loop over steps knows its kernel: a step of `exact` takes less time than a few calls through a pointer.
-// The rest of a run is compiled once.
-template <Kernel K>
+// The loop over steps knows its kernel, and the model that draws are translated by: a step of `exact` takes
+// less time than a few calls through a pointer. The rest of a run is compiled once.
+template <Kernel K, NamedModel M>
 class ChainOf final : public AnyChain {
  public:
-  ChainOf(K kernel, const ChainContext& context) : kernel_(std::move(kernel)), c_(context) {
+  ChainOf(K kernel, const M& model, const ChainContext& context)
+      : kernel_(std::move(kernel)), model_(&model), c_(context) {
     ChainRecord& record = *c_.record;
     if (record.iteration > 0) kernel_.load(record.kernel);
     c_.control->chains[c_.chain].steps = record.iteration;
@@ -97,7 +94,7 @@ class ChainOf final : public AnyChain {
       if (record.iteration > warmup) {
         record.account.count(info);
         if ((record.iteration - warmup) % c_.options->thin == 0) {
-          (*c_.emit)(record);
+          emit(record);
           record.statistics.push_back(record.account.since_last_draw());
         }
       } else {
@@ -127,6 +124,19 @@ class ChainOf final : public AnyChain {
     (record.iteration > c_.options->warmup ? record.sample_seconds : record.warmup_seconds) += seconds;
     since_ = now;
   }
+  // Appends a draw.
+  void emit(ChainRecord& record) const {
+    const std::size_t at = record.draws.size();
+    record.draws.resize(at + record.dim);
+    const Params theta = params(record.state.theta);
+    model_->to_user(theta, {record.draws.data() + at, record.dim});
+    // A kernel that has a polynomial has it for every draw, the likelihood only where it has read all rows:
+    // the two are never mixed. NaN where the kernel knows neither: then the prior need not be evaluated.
+    const double polynomial = record.state.polynomial, likelihood = record.state.log_likelihood;
+    record.log_posteriors.push_back(!std::isnan(polynomial)  ? polynomial
+                                    : std::isnan(likelihood) ? likelihood
+                                                             : likelihood + model_->log_prior(theta));
+  }
   void save() {
     c_.record->kernel.clear();
     kernel_.save(c_.record->kernel);
@@ -134,6 +144,7 @@ class ChainOf final : public AnyChain {
   }
 
   K kernel_;
+  const M* model_;
   ChainContext c_;
   std::uint64_t accepted_ = 0;
   double share_ = 0;  // accepted_, where several steps count as one
@@ -151,7 +162,7 @@ using MakeChain = std::function<std::unique_ptr<AnyChain>(ThreadPool& pool, cons
 // promises about the draws.
 Promise run_chains(std::size_t dim, std::size_t threads, const ChainOptions& options,
                    std::vector<ChainRecord>& records, RunControl& control,
-                   const CheckpointOptions& checkpoint, const EmitDraw& emit, const MakeChain& make_chain,
+                   const CheckpointOptions& checkpoint, const MakeChain& make_chain,
                    const std::function<Eigen::VectorXd(std::size_t chain)>& start);
 
 // The same for the chains of a model. make_kernel(pool) makes a chain's kernel.
@@ -159,23 +170,11 @@ template <NamedModel M, class MakeKernel, class Start>
 Promise run_chains(const M& model, std::size_t threads, const ChainOptions& options,
                    std::vector<ChainRecord>& records, RunControl& control,
                    const CheckpointOptions& checkpoint, const MakeKernel& make_kernel, const Start& start) {
-  const auto emit = [&](ChainRecord& record) {
-    const std::size_t at = record.draws.size();
-    record.draws.resize(at + record.dim);
-    const Params theta = params(record.state.theta);
-    model.to_user(theta, {record.draws.data() + at, record.dim});
-    // A kernel that has a polynomial has it for every draw, the likelihood only where it has read all rows:
-    // the two are never mixed. NaN where the kernel knows neither: then the prior need not be evaluated.
-    const double polynomial = record.state.polynomial, likelihood = record.state.log_likelihood;
-    record.log_posteriors.push_back(!std::isnan(polynomial)  ? polynomial
-                                    : std::isnan(likelihood) ? likelihood
-                                                             : likelihood + model.log_prior(theta));
-  };
   using K = decltype(make_kernel(std::declval<ThreadPool&>()));
   const auto make_chain = [&](ThreadPool& pool, const ChainContext& context) -> std::unique_ptr<AnyChain> {
-    return std::make_unique<ChainOf<K>>(make_kernel(pool), context);
+    return std::make_unique<ChainOf<K, M>>(make_kernel(pool), model, context);
   };
-  return run_chains(model.dim(), threads, options, records, control, checkpoint, emit, make_chain, start);
+  return run_chains(model.dim(), threads, options, records, control, checkpoint, make_chain, start);
 }
 
 }  // namespace mlo

@@ -51,6 +51,9 @@ struct Text {
 struct Column {
   std::string name;
   std::variant<Numbers, Text, BorrowedNumbers> cells;
+  // Of numbers: whether they are 0 and 1 and stand for FALSE and TRUE. A formula's term makes a factor of
+  // them.
+  bool logical = false;
 
   // Column("x", {1, 2, 3}). Not an aggregate, because a variant cannot be filled from a list of numbers.
   Column(std::string column, Numbers numbers) : name(std::move(column)), cells(std::move(numbers)) {}

@@ -19,6 +19,7 @@ namespace mlo {
 struct ColumnDescription {
   std::string name;
   bool text = false;
+  bool logical = false;  // numbers that are 0 and 1 and stand for FALSE and TRUE
   std::uint64_t missing = 0;
   // Of numbers; NaN if all are missing.
   double least = 0, mean = 0, sd = 0, most = 0;

@@ -33,7 +33,8 @@ struct FitWatcher : SampleWatcher {
 // A column of the data that the formula uses.
 struct UsedColumn {
   std::string name;
-  bool text = false;  // otherwise numbers
+  bool text = false;     // otherwise numbers
+  bool logical = false;  // numbers that are 0 and 1 and stand for FALSE and TRUE
 };
 
 // What the posterior says of one effect of one level of a grouping.

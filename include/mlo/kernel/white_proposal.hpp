@@ -37,7 +37,7 @@ class WhiteProposal {
   void freeze() noexcept;
   // Whether warm-up has seen enough to say that draws from the Laplace fit are refused too often: the
   // posterior is far from it.
-  [[nodiscard]] bool poor() const noexcept;
+  [[nodiscard]] bool poor() const noexcept { return !frozen_ && refused_often(); }
   [[nodiscard]] double step() const noexcept { return frozen_ ? step_ : grid[trial()]; }
   [[nodiscard]] std::uint64_t walk_every() const noexcept { return walk_every_; }
 
@@ -50,6 +50,7 @@ class WhiteProposal {
   struct Tally {
     double steps = 0, accepted = 0, rows = 0;
   };
+  [[nodiscard]] bool refused_often() const noexcept;
   [[nodiscard]] std::size_t trial() const noexcept { return (learnt_ / trial_steps) % grid.size(); }
 
   Options options_;

@@ -214,7 +214,16 @@ formulas <- rbind(
   c("a", 'y > 2 & x < 8 ~ z'),
   c("a", 'cbind(s, f) ~ x + sex'),
   c("c", 'cbind(won, trials - won) ~ p + v'),
-  c("a", 'I(s/(s + f)) ~ g:sex')
+  c("a", 'I(s/(s + f)) ~ g:sex'),
+  # logicals
+  c("c", 'r ~ flag + v'),
+  c("c", 'r ~ 0 + flag'),
+  c("c", 'r ~ flag * v + flag:p'),
+  c("c", 'r ~ v:flag + site'),
+  c("c", 'r ~ I(flag) + factor(flag):w'),
+  c("c", 'r ~ I(flag + w) + I(2 * flag) + ifelse(flag, v, w) + pmax(flag, v)'),
+  c("c", 'r ~ I(!flag) + (flag & v > 0) + I(-flag)'),
+  c("c", 'flag ~ v + p')
 )
 
 design <- function(at, table, text) {
