@@ -59,6 +59,7 @@ struct FitOptions : MethodOptions {
   std::optional<std::string> prior;  // of all coefficients
   std::optional<std::string> prior_intercept;
   std::vector<std::pair<std::string, std::string>> prior_for;  // name, prior
+  std::optional<std::string> base;  // of the response's classes
   std::string scale = "none";
   std::string missing = "drop";
   std::optional<double> holdout;           // the share of the rows that the fit does not see
