@@ -276,8 +276,9 @@ namespace {
 std::string cell_of(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  out += '"';
+  return out;
 }
 
 }  // namespace
@@ -288,7 +289,7 @@ PredictAccount predict_csv(const PredictOptions& options, const std::function<vo
   const KeptRun run = read_run(options.run);
   std::string text;
   for (const std::string& column : prediction_columns(options, run))
-    text += (text.empty() ? "" : ",") + cell_of(column);
+    fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",", cell_of(column));
   text += '\n';
   const PredictAccount account = predict(
       options, run,

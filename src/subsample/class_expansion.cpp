@@ -467,11 +467,11 @@ PairTable::PairTable(std::span<const RowId> rows, std::span<const double> weight
 }
 
 ClassPoint::ClassPoint(std::size_t dim, std::size_t width, std::size_t classes)
-    : WhitePoint(dim, padded(dim)),
+    : WhitePoint(dim, class_kernels::padded(dim)),
       z(dim),
-      columns(width * padded(classes - 1), 0.0F),
+      columns(width * class_kernels::padded(classes - 1), 0.0F),
       powers(classes * (classes - 1) / 2),
-      room(std::max((classes + 2) * always_batch, 2 * padded(width))) {}
+      room(std::max((classes + 2) * always_batch, 2 * class_kernels::padded(width))) {}
 
 void ClassExpansion::derive(Point& point) const noexcept {
   point.derive();
