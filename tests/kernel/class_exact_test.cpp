@@ -224,7 +224,7 @@ TEST(ClassExact, MatchesALongChainOnAllRows) {
     }
   ClassKernel off = kernel_of(model, pool, moved(model, pool, 1.5),
                               {.order = 2, .always_from = HUGE_VAL, .bound_factor = 0});
-  EXPECT_GT(compare(off, law, mode.theta, steps, model.rows()).z, 8);
+  EXPECT_GT(compare(off, law, mode.theta, steps, model.rows()).z, 6);
 }
 
 // A chain that goes on from what it saved is the same chain.

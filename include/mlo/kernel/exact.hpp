@@ -87,7 +87,8 @@ class ExactKernel {
       const RowLimit limit = expansion_->limit(here_, there_);
       if (options_.audit_share > 0) maybe_audit(id, info);
       if (limit.rows < static_cast<double>(model_->rows())) {
-        info.accepted = accepts(stream, info.log_ratio) && remainders_(stream, here_, there_, limit, info);
+        info.accepted = (R::with_polynomial || accepts(stream, info.log_ratio)) &&
+                        remainders_(stream, here_, there_, limit, info);
       } else {
         all_rows(state, stream, proposed, info);
       }
