@@ -17,10 +17,15 @@
 
 namespace mlo {
 
-// Law: as that of RemainderTest, for the rows that are not always read.
+// Law: with a(from, to) the probability that a move is accepted, a(from, to) / a(to, from) = exp(log_ratio +
+// sum_i r_i) over the rows that are not always read. The balanced rule decides once, about the product of the
+// polynomial's ratio and the rows' factors: it accepts more than two decisions in turn, and a cubic
+// polynomial, which is unbounded, is never alone. The marks of the kept rows are part of the proposal: with
+// rates phi and phi' the ratio of their Poisson densities is prod phi'/phi times exp(-sum r).
 class ClassRemainders {
  public:
   using Point = ClassPoint;
+  static constexpr bool with_polynomial = true;
 
   ClassRemainders(std::shared_ptr<const ClassExpansion> expansion, Thinning thinning)
       : expansion_(std::move(expansion)),
@@ -30,7 +35,7 @@ class ClassRemainders {
 
   bool operator()(Stream& stream, const Point& from, const Point& to, const RowLimit& limit, StepInfo& info) {
     const std::uint64_t count = limit.rows > 0 ? poisson(stream, limit.rows) : 0;
-    if (count == 0) return true;
+    if (count == 0) return accepts(stream, info.log_ratio);
     double sum = 0;
     for (std::size_t k = 0; k < upto_.size(); ++k)
       upto_[k] = sum += expansion_->totals[k] * (from.powers[k] + to.powers[k]);
@@ -118,7 +123,7 @@ class ClassRemainders {
       }
     }
     info.log_ratio += log_ratio;
-    return alive && accepts(stream, log_ratio);
+    return alive && accepts(stream, info.log_ratio);
   }
 
   std::shared_ptr<const ClassExpansion> expansion_;

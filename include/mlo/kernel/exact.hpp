@@ -43,7 +43,8 @@ concept ExactModel = SummableModel<M> && requires(const M& m, Params theta, Deri
 };
 
 // E is the expansion: of rows that are curves (Expansion), of rows with a second parameter (JointExpansion)
-// or of classes (ClassExpansion). R decides about its remainders: made from the expansion and the rule.
+// or of classes (ClassExpansion). R decides about its remainders, or, if R::with_polynomial, about
+// them and the ratio so far, info.log_ratio, at once.
 template <ExactModel M, class E = Expansion, class R = RemainderTest<E, TableRows>>
 class ExactKernel {
  public:
@@ -51,9 +52,12 @@ class ExactKernel {
 
   ExactKernel(const M& model, std::shared_ptr<const E> expansion, const ExactOptions& options,
               ThreadPool& pool)
+      : ExactKernel(model, expansion, options, pool, R(expansion, options.thinning)) {}
+  ExactKernel(const M& model, std::shared_ptr<const E> expansion, const ExactOptions& options,
+              ThreadPool& pool, R remainders)
       : model_(&model),
         expansion_(std::move(expansion)),
-        remainders_(expansion_, options.thinning),
+        remainders_(std::move(remainders)),
         options_(options),
         pool_(&pool),
         proposal_(expansion_->dim(), with_cost(options.proposal)),

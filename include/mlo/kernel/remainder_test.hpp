@@ -42,6 +42,7 @@ template <class E, BoundRows S>
 class RemainderTest {
  public:
   using Point = typename E::Point;
+  static constexpr bool with_polynomial = false;
 
   RemainderTest(std::shared_ptr<const E> expansion, Thinning thinning) requires std::same_as<S, TableRows>
       : RemainderTest(expansion, thinning, TableRows(expansion->rows)) {}
