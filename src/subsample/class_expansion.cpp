@@ -557,7 +557,7 @@ ClassExpansion expand_classes(const Softmax& model, ThreadPool& pool, const Mode
   const Eigen::MatrixXd whiten = root.matrixU();
   const Eigen::MatrixXd unwhiten = upper_inverse(whiten);
   Geometry geometry = geometry_of(unwhiten, width, classes);
-  const double radius = std::sqrt(static_cast<double>(width)) + 4;
+  const double radius = std::sqrt(static_cast<double>(width)) + 5;
   const ClassMaker maker(model, mode.evaluated_at, geometry, radius);
   const int order = options.order != 0 ? options.order : cheaper_class_order(maker, options, n);
 
