@@ -77,14 +77,22 @@ class ClassRemainders {
   // What a remainder, a difference of numbers of size 10, can be wrong by.
   static constexpr double rounding = 1e-13;
 
+  // The stream at this place. Few rates are counted without branches, which would be guesses.
+  [[nodiscard]] std::size_t pair_at(double at) const noexcept {
+    constexpr std::size_t few = 64;
+    if (upto_.size() > few)
+      return static_cast<std::size_t>(std::upper_bound(upto_.begin(), upto_.end(), at) - upto_.begin());
+    std::size_t pair = 0;
+    for (const double end : upto_) pair += end <= at ? 1 : 0;
+    return pair;
+  }
+
   // Rows of random streams. First the cells of the tables, then the rows themselves are fetched together.
   void draw(Stream& stream, std::span<RowId> ids) {
     const ClassExpansion& x = *expansion_;
     for (std::size_t k = 0; k < ids.size(); ++k) {
       const double at = uniform(stream) * upto_.back();
-      std::size_t pair = 0;
-      for (const double end : upto_) pair += end <= at ? 1 : 0;
-      pairs_[k] = std::min(pair, upto_.size() - 1);
+      pairs_[k] = std::min(pair_at(at), upto_.size() - 1);
       words_[k] = stream();
       cells_[k] = x.tables[pairs_[k]].cell(words_[k]);
       __builtin_prefetch(cells_[k]);
