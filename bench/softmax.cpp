@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     fmt::print("order {}: set-up {:.2f} s; {:.1f} rows drawn and {} always read expected\n", order,
                processor_seconds() - before, expansion->expected_draws(), expansion->always_read());
     const Figures f = measure(model, mode, 2000, steps, [&](ThreadPool& chain_pool) {
-      return ExactKernel(model, expansion, {}, chain_pool);
+      return ExactKernel(model, expansion, {.proposal = {.most_walks = most_class_walks}}, chain_pool);
     });
     print(fmt::format("exact {}", order), f);
     if (f.least_ess > best.least_ess) best = f;

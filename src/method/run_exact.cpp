@@ -155,7 +155,8 @@ void run_classes(Sampler& s, const std::shared_ptr<const ClassExpansion>& expans
                      grouped(expansion->always_read())));
   note_proposal(s);
   const ExactPlan& plan = s.plan().exact;
-  const ExactOptions options = exact_options(plan);
+  ExactOptions options = exact_options(plan);
+  options.proposal.most_walks = most_class_walks;
   const RepeatOptions repeat =
       repeats(s.plan(), {expansion->dim(), 0, false}, !plan.random_walk && plan.step == 0);
   s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });

@@ -17,6 +17,11 @@
 
 namespace mlo {
 
+// WhiteProposal::Options::most_walks for classes. With dozens of parameters, proposals are refused because
+// the posterior departs a little from its fit in each of them, not because of a heavy tail: walks help
+// little.
+inline constexpr double most_class_walks = 0.05;
+
 // Law: with a(from, to) the probability that a move is accepted, a(from, to) / a(to, from) = exp(log_ratio +
 // sum_i r_i) over the rows that are not always read. The balanced rule decides once, about the product of the
 // polynomial's ratio and the rows' factors: it accepts more than two decisions in turn, and a cubic
