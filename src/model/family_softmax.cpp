@@ -2,6 +2,7 @@
 // softmax: f = eta_y - log(sum_k e^eta_k); a model of its own, because a row has a predictor per class.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -14,6 +15,21 @@ namespace mlo {
 extern const FamilySpec softmax_family;
 namespace {
 
+// Once, if they are the same for every class.
+std::string prior_words(const Layout& layout, const Design& design) {
+  const std::vector<Block>& blocks = layout.blocks();
+  const auto same = [&](const Block& block) {
+    for (std::size_t j = 0; j < block.size(); ++j)
+      if (block.priors[j].text() != blocks[0].priors[j].text()) return false;
+    return block.intercept_at_means == blocks[0].intercept_at_means;
+  };
+  if (blocks.size() < 2 || !std::all_of(blocks.begin(), blocks.end(), same))
+    return "priors: " + layout.prior_words();
+  Block one = blocks[0];
+  one.names = design.names;
+  return "priors, for every class: " + Layout({std::move(one)}).prior_words();
+}
+
 std::unique_ptr<AnyModel> make(Design design, const FamilyNumbers& /*numbers*/, const PriorOptions& priors,
                                std::vector<std::string>& notes) {
   ResponseClasses classes = classes_of(design);
@@ -21,7 +37,7 @@ std::unique_ptr<AnyModel> make(Design design, const FamilyNumbers& /*numbers*/, 
   layout.set_priors(priors);
   notes.push_back(
       fmt::format("{} classes of {}, base \"{}\"", classes.names.size(), design.response, classes.names[0]));
-  notes.push_back("priors: " + layout.prior_words());
+  notes.push_back(prior_words(layout, design));
   return std::make_unique<ModelOf<Softmax>>(
       Softmax(std::move(design), std::move(classes), std::move(layout)));
 }
