@@ -120,6 +120,7 @@ class Kernel:
 def fit(
     formula: str, data: Any = ..., *, progress: _Progress = ...,
     family: str | None = ...,
+    base: str | None = ...,
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
@@ -176,6 +177,7 @@ def fit(
 def describe(
     data: Any = ..., formula: str | None = ..., *, progress: _Progress = ...,
     family: str | None = ...,
+    base: str | None = ...,
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
@@ -201,6 +203,7 @@ def describe(
 def compare_methods(
     formula: str, data: Any = ..., methods: Any = ..., *, seconds: float = ..., reference_draws: int = ..., progress: _Progress = ...,
     family: str | None = ...,
+    base: str | None = ...,
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,

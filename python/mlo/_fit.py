@@ -210,6 +210,8 @@ class Fit:
                 new_levels: str = "error", seed: int | None = None, threads: int = 0, progress=None, **reading):
         """Predict rows of other data: a DataFrame with mean, sd and two quantiles, by the index of the data.
 
+        With ``family="softmax"`` these are the probabilities of each class: columns ``CLASS:mean`` and so on.
+
         Parameters
         ----------
         data : as in mlo.fit
@@ -264,8 +266,11 @@ class Fit:
         for name, text in _options.given("predict", reading):
             given[name] = text
         found = watched(progress, lambda callback: self._core.predict(source, given, callback))
-        columns = {"mean": found["mean"], "sd": found["sd"], found["low_name"]: found["low"],
-                   found["high_name"]: found["high"]}
+        outputs = found["outputs"]  # one, or one per class
+        columns = {}
+        for k, output in enumerate(outputs):
+            for figure, key in (("mean", "mean"), ("sd", "sd"), (found["low_name"], "low"), (found["high_name"], "high")):
+                columns[f"{output}:{figure}" if output else figure] = found[key][k::len(outputs)]
         return frame_of(columns, getattr(data, "index", None) if hasattr(data, "iloc") else None)
 
     def save(self, directory) -> None:

@@ -84,8 +84,9 @@ py::dict predict_rows(const HeldFit& fit, const py::object& data, PredictOptions
       [&](Session& session) {
         Predicted out;
         const auto take = [&](const PredictedRows& some) {
+          const std::size_t outputs = some.predictions.size() / some.rows;
           for (std::size_t i = 0; i < some.predictions.size(); ++i) {
-            const bool there = some.complete[i] != 0;
+            const bool there = some.complete[i / outputs] != 0;
             const Prediction& p = some.predictions[i];
             constexpr double none = std::numeric_limits<double>::quiet_NaN();
             out.mean.push_back(there ? p.mean : none);
@@ -105,7 +106,7 @@ py::dict predict_rows(const HeldFit& fit, const py::object& data, PredictOptions
   const auto [low, high] = quantile_names(options.interval);
   return py::dict("mean"_a = array_of(rows.mean), "sd"_a = array_of(rows.sd), "low"_a = array_of(rows.low),
                   "high"_a = array_of(rows.high), "low_name"_a = low, "high_name"_a = high,
-                  "missing"_a = rows.missing);
+                  "outputs"_a = outputs_of(options, run), "missing"_a = rows.missing);
 }
 
 PredictOptions predict_options(const py::dict& given) {

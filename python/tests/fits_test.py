@@ -150,6 +150,23 @@ class Fits(PlaceTest):
                 got = np.column_stack([found[name] for name in lines[0][1:]])
                 self.assertTrue(np.array_equal(got, expected, equal_nan=True), (kind, got, expected))
 
+    def test_predicts_probabilities_of_classes(self):
+        data = mlo.simulate("softmax", rows=500, coefficients=[1.0], seed=2)
+        fit = mlo.fit("y ~ x1", data, family="softmax", base="2", seed=5, draws=50, warmup=50)
+        self.assertEqual(list(fit.summary().index), ["1:(Intercept)", "1:x1", "3:(Intercept)", "3:x1"])
+        found = fit.predict({"x1": np.array([0.5, np.nan, -1.0])}, interval=0.8)
+        self.assertEqual(list(found.columns)[:5], ["2:mean", "2:sd", "2:q10", "2:q90", "1:mean"])
+        total = sum(np.asarray(found[f"{k}:mean"]) for k in "123")
+        self.assertTrue(np.allclose(total[[0, 2]], 1) and np.isnan(total[1]))
+        links = fit.predict({"x1": np.array([0.5])}, type="link")
+        draws = fit.draws.reshape(-1, 4)
+        self.assertAlmostEqual(float(links["3:mean"][0]), float(np.mean(draws[:, 2] + 0.5 * draws[:, 3])))
+        with self.assertRaisesRegex(mlo.UsageError, 'type="draw" has no meaning'):
+            fit.predict({"x1": np.array([0.5])}, type="draw")
+        held = mlo.fit("y ~ x1", data, family="categorical", seed=5, draws=50, warmup=50, holdout=0.3).holdout
+        self.assertEqual(held["classes"], ["1", "2", "3"])
+        self.assertEqual(sum(held["confusion"]), held["rows"])
+
     def test_predictions_have_the_index_of_the_data_frame(self):
         pandas = needs("pandas")
         fit = mlo.fit("y ~ x1", logistic(), seed=5, draws=50, warmup=50)

@@ -54,8 +54,10 @@ PredictAccount predict_parquet(const std::string& name, const PredictOptions& op
   check_parquet_writer();
   const Temporary csv(name + ".csv");
   const PredictAccount account = predict_to(csv.file(), options, watcher);
-  const auto [low, high] = quantile_names(options.interval);
-  parquet_from_csv(csv.file(), {{"row", true}, {"mean"}, {"sd"}, {low}, {high}}, name);
+  std::vector<ParquetColumn> columns;
+  for (const std::string& column : prediction_columns(options, read_run(options.run)))
+    columns.push_back({column, columns.empty()});
+  parquet_from_csv(csv.file(), columns, name);
   return account;
 }
 

@@ -74,7 +74,8 @@ namespace row_predictors {
 HWY_EXPORT(FourRows);
 }  // namespace row_predictors
 
-PosteriorDraws::PosteriorDraws(std::span<const ChainDraws> chains, std::size_t coefficients, bool second)
+PosteriorDraws::PosteriorDraws(std::span<const ChainDraws> chains, std::size_t coefficients, bool second,
+                               std::size_t first)
     : dim_(coefficients) {
   std::size_t length = chains.empty() ? 0 : chains[0].size();
   for (const ChainDraws& chain : chains) length = std::min(length, chain.size());
@@ -85,9 +86,9 @@ PosteriorDraws::PosteriorDraws(std::span<const ChainDraws> chains, std::size_t c
   if (second) second_.reserve(draws_);
   std::size_t draw = 0;
   for (const ChainDraws& chain : chains) {
-    assert(chain.dim == dim_ + (second ? 1 : 0));
+    assert(chain.dim >= first + dim_ + (second ? 1 : 0));
     for (std::size_t k = 0; k < length; ++k, ++draw) {
-      const double* const theta = chain.draws.data() + k * chain.dim;
+      const double* const theta = chain.draws.data() + k * chain.dim + first;
       for (std::size_t j = 0; j < dim_; ++j) values_[j * stride_ + draw] = theta[j];
       if (second) second_.push_back(theta[dim_]);
     }

@@ -22,6 +22,7 @@
 #include "mlo/method/methods.hpp"
 #include "mlo/method/plan.hpp"
 #include "mlo/model/family.hpp"
+#include "mlo/model/softmax.hpp"
 
 namespace mlo {
 namespace {
@@ -106,7 +107,7 @@ std::string method_words(const FitOptions& options) {
   if (find_method(options.method)->role != Role::automatic) return options.method;
   const FamilySpec& family = *find_family(options.family);
   if (family.sums) return "auto: exact, from a few sums over the rows";
-  if (estimates_second(family, options.numbers) ? family.surfaced : family.curved)
+  if (family.classes || (estimates_second(family, options.numbers) ? family.surfaced : family.curved))
     return "auto: exact or full, whichever is expected to take less time once the mode is known";
   return "auto: full, or difference where full would take more than minutes";
 }
@@ -114,12 +115,16 @@ std::string method_words(const FitOptions& options) {
 DesignDescription describe_design(const FitOptions& options, const Formula& formula, Table table) {
   DesignDescription out;
   if (options.holdout) out.held_out = hold_out(table, options.seed.value_or(1), *options.holdout).rows;
-  const Design design = build_design(formula, std::move(table), design_options(options));
+  Design design = build_design(formula, std::move(table), design_options(options));
   const FamilySpec& family = *find_family(options.family);
   if (family.make != nullptr) make_family(options.family, options.numbers)->check(design);
   out.response = design.response;
   out.columns = design.names;
   out.parameters = design.dim + (estimates_second(family, options.numbers) ? 1 : 0);
+  if (family.classes) {
+    design.response_base = options.base.value_or("");
+    out.parameters = design.dim * (classes_of(design).names.size() - 1);
+  }
   out.rows = design.rows;
   out.dropped = design.dropped;
   out.design_bytes = design.x.size() * sizeof(double);

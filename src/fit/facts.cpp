@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "mlo/model/glm.hpp"
+#include "mlo/model/softmax.hpp"
 
 namespace mlo {
 namespace {
@@ -61,6 +62,8 @@ RunFacts facts_of(const AnyModel& model, const std::vector<FactorLevels>& factor
   if (const Glm* glm = model.glm()) {
     out.priors = priors_of(glm->layout());
     out.check = predictive_check(*glm, options.numbers, chains, {.seed = *options.seed});
+  } else if (const Softmax* softmax = model.softmax()) {
+    out.priors = priors_of(softmax->layout());
   }
   return out;
 }

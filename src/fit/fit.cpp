@@ -32,6 +32,7 @@
 #include "mlo/model/any_model.hpp"
 #include "mlo/model/grouped.hpp"
 #include "mlo/model/layout.hpp"
+#include "mlo/model/softmax.hpp"
 #include "mlo/report/netcdf.hpp"
 
 namespace mlo {
@@ -59,7 +60,8 @@ void add_scale_note(Scale scale, std::vector<std::string>& notes) {
 // "origin: 219 levels, base "ABE"": what a reader needs to know to read the coefficients.
 using Remarks = std::map<std::string, std::string>;  // on text columns, by name
 
-void add_factor_notes(const Design& design, const Remarks& remarks, std::vector<std::string>& notes) {
+void add_factor_notes(const Design& design, const Remarks& remarks, bool classes,
+                      std::vector<std::string>& notes) {
   for (const FactorLevels& factor : design.factors) {
     std::string note = fmt::format("{}: {} levels", factor.name, grouped(factor.levels.size()));
     if (!factor.base.empty()) note += fmt::format(", base \"{}\"", factor.base);
@@ -67,7 +69,7 @@ void add_factor_notes(const Design& design, const Remarks& remarks, std::vector<
     if (const auto remark = remarks.find(factor.name); remark != remarks.end()) note += "; " + remark->second;
     notes.push_back(std::move(note));
   }
-  if (design.response_levels.size() == 2)
+  if (design.response_levels.size() == 2 && !classes)
     notes.push_back(fmt::format("the response is 1 for {} \"{}\" and 0 for \"{}\"", design.response,
                                 design.response_levels[1], design.response_levels[0]));
   if (!design.empty_columns.empty())
@@ -114,17 +116,19 @@ Loaded load(const FitOptions& options, const Formula& formula, Table table) {
   out.response = design.response;
   out.data = {design.rows_in_file, design.rows, design.dropped};
   add_scale_note(how.scale, out.notes);
-  add_factor_notes(design, remarks, out.notes);
+  const FamilySpec& family = *find_family(options.family);
+  add_factor_notes(design, remarks, family.classes, out.notes);
   out.recipe = design.recipe;
   out.factors = design.factors;
   const PriorOptions priors{options.prior, options.prior_intercept, options.prior_for};
   if (!design.groups.empty()) {
     load_groups(options, priors, std::move(design), out);
-  } else {
-    refuse_group_options(options);
-    out.model =
-        make_model(*find_family(options.family), std::move(design), options.numbers, priors, out.notes);
+    return out;
   }
+  refuse_group_options(options);
+  design.response_base = options.base.value_or("");
+  out.model = make_model(family, std::move(design), options.numbers, priors, out.notes);
+  if (const Softmax* softmax = out.model->softmax()) out.recipe.classes = softmax->classes();
   return out;
 }
 
@@ -453,7 +457,8 @@ std::optional<RunDirectory> prepare(FitOptions& options, const FitWatcher& watch
     options = kept_options(options, *directory);
   }
   check(options);
-  if (wants_netcdf(options)) netcdf_library();  // not after an hour of sampling
+  options.family = find_family(options.family)->name;  // it may be an alias
+  if (wants_netcdf(options)) netcdf_library();         // not after an hour of sampling
   if (options.report && options.out.empty())
     throw UsageError("`report` needs `out`: the report is written to that directory");
   if (settle(options) && watcher.note) watcher.note(fmt::format("seed {}", *options.seed));

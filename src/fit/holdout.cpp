@@ -9,7 +9,9 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/thread_pool.hpp"
+#include "mlo/diagnose/class_predictions.hpp"
 #include "mlo/model/family.hpp"
+#include "mlo/model/softmax.hpp"
 
 namespace mlo {
 namespace {
@@ -50,21 +52,42 @@ HeldOutRows::HeldOutRows(const FitOptions& options, const Formula& formula, cons
       throw DataError(rows_.place(i),
                       fmt::format("response \"{}\": the responses of a {} model are {} (got {})",
                                   deparse(formula.response), family.name, family.response, y_[i]));
+  if (family.classes) code_classes(formula, recipe);
   if (std::count(complete_.begin(), complete_.end(), char{1}) == 0)
     throw DataError(table_.source.name,
                     fmt::format("`holdout {}`: each of the {} rows that were held out has a missing cell",
                                 *options.holdout, size()));
 }
 
+// Responses become numbers of classes. A class that the rows of the fit do not have is not scored.
+void HeldOutRows::code_classes(const Formula& formula, const Recipe& recipe) {
+  classes_ = recipe.classes;
+  const std::string response = deparse(formula.response);
+  const auto learnt = std::find_if(recipe.learnt.begin(), recipe.learnt.end(), [&](const Learnt& entry) {
+    return entry.expression == response && !entry.levels.empty();
+  });
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (complete_[i] == 0) continue;
+    const std::string name =
+        learnt == recipe.learnt.end() ? class_name(y_[i]) : learnt->levels[static_cast<std::size_t>(y_[i])];
+    const auto at = std::find(classes_.begin(), classes_.end(), name);
+    complete_[i] = at == classes_.end() ? 0 : 1;
+    y_[i] = at == classes_.end() ? 0 : static_cast<double>(at - classes_.begin());
+  }
+}
+
 Scores HeldOutRows::score(const FitOptions& options, std::span<const ChainDraws> chains) const {
-  const std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
-  const PosteriorDraws draws(chains, rows_.dim(), family->estimates_second());
   ThreadPool pool(static_cast<std::size_t>(options.threads));
   const auto fill = [this](std::size_t first, std::span<double> x, std::span<double> offsets) {
     std::vector<double> y(offsets.size());
     std::vector<char> complete(offsets.size());
     rows_.fill(first, {.x = x, .offsets = offsets, .y = y, .complete = complete});
   };
+  if (!classes_.empty())
+    return ClassPredictor(chains, rows_.dim(), classes_.size())
+        .score({.y = y_, .complete = complete_, .fill = fill}, classes_, pool);
+  const std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
+  const PosteriorDraws draws(chains, rows_.dim(), family->estimates_second());
   return mlo::score(*family, draws, {.y = y_, .complete = complete_, .fill = fill}, pool);
 }
 

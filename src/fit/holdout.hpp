@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mlo/chain/draws.hpp"
@@ -28,10 +29,13 @@ class HeldOutRows {
   [[nodiscard]] Scores score(const FitOptions& options, std::span<const ChainDraws> chains) const;
 
  private:
+  void code_classes(const Formula& formula, const Recipe& recipe);
+
   Table table_;
   NewRows rows_;  // refers to table_
   std::vector<double> y_;
   std::vector<char> complete_;
+  std::vector<std::string> classes_;  // only of a family of classes
 };
 
 }  // namespace mlo

@@ -16,6 +16,7 @@
 #include "mlo/data/reader.hpp"
 #include "mlo/data/table_reader.hpp"
 #include "mlo/data/text_columns.hpp"
+#include "mlo/diagnose/class_predictions.hpp"
 #include "mlo/fit/runs.hpp"
 
 namespace mlo {
@@ -33,7 +34,7 @@ PredictionType type_of(const std::string& word) {
 
 const FamilySpec& family_of(const KeptRun& run) {
   const FamilySpec* const family = find_family(run.options.family);
-  if (family == nullptr || family->make == nullptr)
+  if (family == nullptr || (family->make == nullptr && !family->classes))
     throw UsageError(
         fmt::format("{} is of `family {}`, which has no columns: there is nothing to predict",
                     run.directory.empty() ? "this fit" : fmt::format("the run in {}", run.directory),
@@ -58,9 +59,47 @@ struct Buffers {
   std::vector<char> complete;
   std::vector<Prediction> predictions;
 
-  Buffers(std::size_t rows, std::size_t dim)
-      : x(rows * dim), offsets(rows), complete(rows), predictions(rows) {}
+  Buffers(std::size_t rows, std::size_t dim, std::size_t outputs)
+      : x(rows * dim), offsets(rows), complete(rows), predictions(rows * outputs) {}
 };
+
+// Predicts rows from their columns, whatever the family is.
+using PredictBlock = std::function<void(ThreadPool& pool, std::size_t first, std::span<const double> x,
+                                        std::span<const double> offsets, std::span<Prediction> out)>;
+
+struct BlockPredictor {
+  PredictBlock predict;
+  std::uint64_t draws;
+};
+
+BlockPredictor predictor_of(const PredictOptions& options, const KeptRun& run, const FamilySpec& family) {
+  const PredictorOptions how{.type = type_of(options.type),
+                             .interval = options.interval,
+                             .seed = options.seed.value_or(*run.options.seed)};
+  const std::size_t width = run.recipe.names.size();
+  if (family.classes) {
+    const auto predictor =
+        std::make_shared<const ClassPredictor>(run.chains, width, run.recipe.classes.size());
+    return {[predictor, how](ThreadPool& pool, std::size_t /*first*/, std::span<const double> x,
+                             std::span<const double> /*offsets*/,
+                             std::span<Prediction> out) { predictor->predict(pool, how, x, out); },
+            predictor->draws()};
+  }
+  const auto draws = std::make_shared<const PosteriorDraws>(run.chains, width,
+                                                            estimates_second(family, run.options.numbers));
+  const auto predictor = std::make_shared<const Predictor>(family, run.options.numbers, *draws, how);
+  return {[draws, predictor](ThreadPool& pool, std::size_t first, std::span<const double> x,
+                             std::span<const double> offsets,
+                             std::span<Prediction> out) { predictor->predict(pool, first, x, offsets, out); },
+          draws->draws()};
+}
+
+// The parameters that a recipe with these columns has.
+std::size_t parameters_of(const KeptRun& run, const FamilySpec& family) {
+  const std::size_t width = run.recipe.names.size();
+  if (family.classes) return run.recipe.classes.size() < 2 ? 0 : width * (run.recipe.classes.size() - 1);
+  return width + (estimates_second(family, run.options.numbers) ? 1 : 0);
+}
 
 // Gives the columns the types that they had in the fit: numbers that are 0 and 1 may stand for FALSE and
 // TRUE, and the other way round. Text where the fit had numbers is a mistake, with its place.
@@ -87,9 +126,8 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
                        const std::string& data, const std::function<void(const PredictedRows&)>& take,
                        const PredictWatcher& watcher) {
   const FamilySpec& family = family_of(run);
-  const bool second = estimates_second(family, run.options.numbers);
   const Formula formula = parse_formula(run.options.formula, run.column_names());
-  if (run.recipe.names.size() + (second ? 1 : 0) != run.names.size())
+  if (parameters_of(run, family) != run.names.size())
     throw DataError(run.directory + "/run.json",
                     fmt::format("{} parameters, but its recipe has {} columns: not a run of this version",
                                 run.names.size(), run.recipe.names.size()));
@@ -106,17 +144,15 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
                      {.response = false,
                       .missing = options.missing == "error" ? Missing::error : Missing::drop,
                       .new_levels = options.new_levels == "missing" ? NewLevels::missing : NewLevels::error});
-  const PosteriorDraws draws(run.chains, run.recipe.names.size(), second);
   const PredictionType type = type_of(options.type);
-  const Predictor predictor(
-      family, run.options.numbers, draws,
-      {.type = type, .interval = options.interval, .seed = options.seed.value_or(*run.options.seed)});
+  const std::size_t outputs = outputs_of(options, run).size();
+  const BlockPredictor predictor = predictor_of(options, run, family);
   ThreadPool pool(options.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
                                        : static_cast<std::size_t>(options.threads));
 
   PredictAccount account;
-  account.draws = draws.draws();
-  Buffers all(std::min(rows_at_a_time, rows.rows()), rows.dim());
+  account.draws = predictor.draws;
+  Buffers all(std::min(rows_at_a_time, rows.rows()), rows.dim(), outputs);
   for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
     const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
     constexpr std::size_t part = 1024;
@@ -128,17 +164,18 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
                              .y = {},
                              .complete = std::span(all.complete).subspan(at, here)});
     });
-    const std::span<Prediction> predictions = std::span(all.predictions).first(count);
+    const std::span<Prediction> predictions = std::span(all.predictions).first(count * outputs);
     predictor.predict(pool, first, std::span(all.x).first(count * dim), std::span(all.offsets).first(count),
                       predictions);
     for (std::size_t i = 0; i < count; ++i) {
       if (all.complete[i] == 0) {
         ++account.missing;
-      } else if (!std::isfinite(predictions[i].mean)) {
-        refuse_prediction(rows, first + i, type);
+        continue;
       }
+      for (std::size_t m = 0; m < outputs; ++m)
+        if (!std::isfinite(predictions[i * outputs + m].mean)) refuse_prediction(rows, first + i, type);
     }
-    take({first, predictions, std::span(all.complete).first(count)});
+    take({first, count, predictions, std::span(all.complete).first(count)});
     account.rows += count;
     show("predicting", static_cast<double>(account.rows) / static_cast<double>(rows.rows()));
   }
@@ -224,21 +261,62 @@ PredictAccount predict(const PredictOptions& options, Table table,
   return predict(options, read_run(options.run), reader, name, take, watcher);
 }
 
+std::vector<std::string> outputs_of(const PredictOptions& options, const KeptRun& run) {
+  if (!family_of(run).classes) return {""};
+  const PredictionType type = type_of(options.type);
+  if (type == PredictionType::draw)
+    throw UsageError(
+        "`type draw` has no meaning with `family softmax`: classes have no mean; `type response` gives their "
+        "probabilities");
+  std::vector<std::string> out = run.recipe.classes;
+  if (type == PredictionType::link && !out.empty()) out.erase(out.begin());  // the base's predictor is 0
+  return out;
+}
+
+std::vector<std::string> prediction_columns(const PredictOptions& options, const KeptRun& run) {
+  const auto [low, high] = quantile_names(options.interval);
+  std::vector<std::string> out{"row"};
+  for (const std::string& output : outputs_of(options, run))
+    for (const std::string& figure : {std::string("mean"), std::string("sd"), low, high})
+      out.push_back(output.empty() ? figure : fmt::format("{}:{}", output, figure));
+  return out;
+}
+
+namespace {
+
+// A cell of a CSV file; in quotes where it must be.
+std::string cell_of(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  out += '"';
+  return out;
+}
+
+}  // namespace
+
 PredictAccount predict_csv(const PredictOptions& options, const std::function<void(std::string_view)>& write,
                            const PredictWatcher& watcher) {
-  const auto [low, high] = quantile_names(options.interval);
-  std::string text = fmt::format("row,mean,sd,{},{}\n", low, high);
+  check(options);
+  const KeptRun run = read_run(options.run);
+  std::string text;
+  for (const std::string& column : prediction_columns(options, run))
+    fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",", cell_of(column));
+  text += '\n';
   const PredictAccount account = predict(
-      options,
+      options, run,
       [&](const PredictedRows& rows) {
-        for (std::size_t i = 0; i < rows.predictions.size(); ++i) {
-          const Prediction& p = rows.predictions[i];
-          const std::size_t number = rows.first + i + 1;
-          if (rows.complete[i] != 0) {
-            fmt::format_to(std::back_inserter(text), "{},{},{},{},{}\n", number, p.mean, p.sd, p.low, p.high);
-          } else {
-            fmt::format_to(std::back_inserter(text), "{},,,,\n", number);
+        const std::size_t outputs = rows.predictions.size() / rows.rows;
+        for (std::size_t i = 0; i < rows.rows; ++i) {
+          fmt::format_to(std::back_inserter(text), "{}", rows.first + i + 1);
+          for (const Prediction& p : rows.predictions.subspan(i * outputs, outputs)) {
+            if (rows.complete[i] != 0) {
+              fmt::format_to(std::back_inserter(text), ",{},{},{},{}", p.mean, p.sd, p.low, p.high);
+            } else {
+              text += ",,,,";
+            }
           }
+          text += '\n';
         }
         write(text);
         text.clear();

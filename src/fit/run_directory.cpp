@@ -25,6 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The parameters that are coefficients; they come first.
+std::size_t coefficients_of(const FitResult& result) {
+  return result.recipe.classes.empty() ? result.recipe.names.size() : result.names.size();
+}
+
 Json parse_run_json(const std::string& file) {
   try {
     return Json::parse(read_file(file));
@@ -195,6 +200,7 @@ Recipe RunDirectory::recipe() const {
     out.names = json.get<std::vector<std::string>>("names");
     out.origin = json.get<std::vector<double>>("origin");
     out.unit = json.get<std::vector<double>>("unit");
+    if (json.contains("classes")) out.classes = json.get<std::vector<std::string>>("classes");
     if (out.origin.size() != out.names.size() || out.unit.size() != out.names.size())
       throw JsonError("its parts differ in length");
   } catch (const JsonError& e) {
@@ -250,7 +256,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
                                .draws = static_cast<std::uint64_t>(options.draws),
                                .thin = static_cast<std::uint64_t>(options.thin.value_or(1)),
                                .names = result.names,
-                               .coefficients = result.recipe.names.size()};
+                               .coefficients = coefficients_of(result)};
     write_file(file(fmt::format("draws-{}.csv", chain + 1)), stan_csv(header, result.chains[chain]));
   }
   write_file(file("statistics.csv"), statistics_csv(result.chains));
@@ -294,8 +300,9 @@ void RunDirectory::write_run_json(const FitOptions& options, std::uint64_t finge
     recipe["names"] = result->recipe.names;
     recipe["origin"] = result->recipe.origin;
     recipe["unit"] = result->recipe.unit;
+    if (!result->recipe.classes.empty()) recipe["classes"] = result->recipe.classes;
     json["terms"] = Json::object();
-    const std::vector<std::string> columns_of_draws = stan_names(result->names, result->recipe.names.size());
+    const std::vector<std::string> columns_of_draws = stan_names(result->names, coefficients_of(*result));
     for (std::size_t j = 0; j < result->names.size(); ++j)
       json["terms"][columns_of_draws[j]] = result->names[j];
     json["summary"] = Json::parse(as_json(result->summary));

@@ -75,7 +75,7 @@ void WhiteProposal::freeze() noexcept {
     if (worth <= best) continue;
     best = worth;
     step_ = grid[k];
-    walk_every_ = static_cast<std::uint64_t>(1 / std::clamp(1 - acceptance, 0.01, 0.2));
+    walk_every_ = static_cast<std::uint64_t>(1 / std::clamp(1 - acceptance, 0.01, options_.most_walks));
   }
 }
 

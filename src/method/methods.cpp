@@ -287,7 +287,7 @@ std::string needs_of(const MethodSpec& method) {
     const auto add = [&](std::string& list, const std::string& text) {
       list += fmt::format("{}{}", list.empty() ? "" : ", ", text);
     };
-    if (f->sums ? method.role == Role::exact : f->surfaced || (f->curved && !f->second)) {
+    if (f->sums || f->classes ? method.role == Role::exact : f->surfaced || (f->curved && !f->second)) {
       add(always, std::string(f->name));
     } else if (f->curved) {
       add(known, fmt::format("{} (`{}`)", f->name, f->second->known_by));

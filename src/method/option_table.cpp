@@ -119,6 +119,12 @@ std::vector<Option> model_options() {
        .group = Group::model,
        .field = &FitOptions::family,
        .help = fmt::format("Family of the response: {}", family_names())},
+      {.name = "base",
+       .group = Group::model,
+       .field = &FitOptions::base,
+       .help =
+           "softmax: the class that the others are compared with. Default: the first, in the order of bytes "
+           "or of numbers"},
       {.name = "prior",
        .group = Group::model,
        .field = &FitOptions::prior,

@@ -315,7 +315,9 @@ void check(const FitOptions& options) {
   check_use(options, method);
   check_together(options, method);
   check_numbers(*family, options.numbers);
-  if (options.holdout && family->make == nullptr)
+  if (options.base && !family->classes)
+    throw UsageError(fmt::format("`base` has no meaning with `family {}`", family->name));
+  if (options.holdout && family->make == nullptr && !family->classes)
     throw UsageError(fmt::format(
         "`holdout` has no meaning with `family {}`, which has no columns to predict from", family->name));
   if (options.holdout && (options.row_weights || options.trials))
@@ -325,7 +327,7 @@ void check(const FitOptions& options) {
     throw UsageError(fmt::format("`format {}` needs `out`: the directory for the file", options.format));
   if (options.trials && !family->shares)
     throw UsageError(fmt::format("`trials` is for `family logistic`, not for `family {}`", family->name));
-  if (method.role == Role::exact && !family->sums && !family->curved)
+  if (method.role == Role::exact && !family->sums && !family->curved && !family->classes)
     throw UsageError(
         fmt::format("`method exact` needs bounds on what one row can say; `family {}` has none. Use `method "
                     "full` or `method difference`",

@@ -18,7 +18,9 @@
 #include "mlo/kernel/repeated.hpp"
 #include "mlo/model/glm.hpp"
 #include "mlo/model/lines.hpp"
+#include "mlo/model/softmax.hpp"
 #include "mlo/model/sufficient.hpp"
+#include "mlo/subsample/class_expansion.hpp"
 #include "mlo/subsample/expansion.hpp"
 #include "mlo/subsample/joint_expansion.hpp"
 
@@ -137,6 +139,29 @@ void run_jointly(Sampler& s, const std::shared_ptr<const JointExpansion>& expans
   s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
 }
 
+// Classes.
+std::shared_ptr<const ClassExpansion> expanded_classes(Sampler& s, const Softmax& softmax) {
+  auto out = std::make_shared<const ClassExpansion>(
+      expand_classes(softmax, s.pool(), s.mode(), {.order = s.plan().exact.order, .steps = s.steps()}));
+  s.out().passes += out->passes;
+  return out;
+}
+
+void run_classes(Sampler& s, const std::shared_ptr<const ClassExpansion>& expansion) {
+  s.out().log_posterior =
+      fmt::format("by a Taylor polynomial of order {} about the mode, not of all rows", expansion->order);
+  s.note(fmt::format("control variates of order {}; {} rows per step expected, {} of them at every step",
+                     expansion->order, plain_number(expansion->expected_rows(), 2),
+                     grouped(expansion->always_read())));
+  note_proposal(s);
+  const ExactPlan& plan = s.plan().exact;
+  ExactOptions options = exact_options(plan);
+  options.proposal.most_walks = most_class_walks;
+  const RepeatOptions repeat =
+      repeats(s.plan(), {expansion->dim(), 0, false}, !plan.random_walk && plan.step == 0);
+  s.run([&](ThreadPool& pool) { return Repeated(ExactKernel(s.model(), expansion, options, pool), repeat); });
+}
+
 std::optional<SurfacedRows> surfaced_of(const Sampler& s) {
   const Eigen::VectorXd& centre = s.mode().evaluated_at;
   return s.model().surfaced(centre[centre.size() - 1]);
@@ -174,6 +199,31 @@ void exact_or_full(Sampler& s, bool cheaper, double rows, const char* besides, c
   run_full(s);
 }
 
+// All rows are kept in a form of their own, whatever the columns are made of.
+constexpr double most_class_bytes = 8e9;
+
+void check_class_memory(const Softmax& model) {
+  const double bytes = class_expansion_bytes(model);
+  if (bytes <= most_class_bytes) return;
+  throw UsageError(
+      fmt::format("`method exact` would need {:.0f} GB for {} rows, {} classes and {} columns; use `method "
+                  "full` or `method difference`",
+                  1e-9 * bytes, grouped(model.rows()), model.others() + 1, model.width()));
+}
+
+void choose_for_classes(Sampler& s, const Softmax& model) {
+  if (class_expansion_bytes(model) > most_class_bytes) {
+    choose(s, Role::full, "exact would need too much memory for the rows of all classes");
+    run_full(s);
+    return;
+  }
+  const auto expansion = expanded_classes(s, model);
+  // Exponentials, and a product per class.
+  const double row = static_cast<double>(model.others()) * (4 + 0.5 * static_cast<double>(model.width()));
+  exact_or_full(s, expansion->expected_nanoseconds() < row * static_cast<double>(model.rows()),
+                expansion->expected_rows(), "", [&] { run_classes(s, expansion); });
+}
+
 }  // namespace
 
 void run_exact(Sampler& s) {
@@ -184,6 +234,9 @@ void run_exact(Sampler& s) {
                     modes_words(s.model(), s.modes())));
   if (s.summed()) {
     run_from_sums(s);
+  } else if (const Softmax* softmax = s.model().softmax()) {
+    check_class_memory(*softmax);
+    run_classes(s, expanded_classes(s, *softmax));
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {
     run_with(s, expanded(s, *curved));
   } else if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
@@ -208,6 +261,10 @@ void run_automatic(Sampler& s) {
     choose(s, Role::full,
            fmt::format("the posterior has {} modes, and exact explores one", s.modes().found.size()));
     run_full(s);
+    return;
+  }
+  if (const Softmax* softmax = model.softmax()) {
+    choose_for_classes(s, *softmax);
     return;
   }
   if (const std::optional<CurvedRows> curved = model.curved()) {

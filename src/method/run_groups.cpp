@@ -92,6 +92,20 @@ GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const 
   return out;
 }
 
+// What chains record: the main parameters, and the effects if they are kept.
+struct GroupDraws {
+  const GroupedModel* model;
+  KeptEffects kept;
+  void to_user(Params theta, std::span<double> out) const { model->to_user(theta, out); }
+  void keep_effects(Params theta, HugeVector<float>& effects) const {
+    if (kept != KeptEffects::draws) return;
+    for (std::size_t r = model->main_parameters(); r < theta.size(); ++r)
+      effects.push_back(static_cast<float>(theta[r]));
+  }
+  // The kernel always knows the log posterior.
+  [[nodiscard]] double log_prior(Params /*theta*/) const noexcept { return 0; }
+};
+
 // What `auto` has chosen, and why.
 std::string choice_words(const GroupedModel& model, bool all_rows, const std::string& obstacle) {
   if (all_rows)
@@ -154,19 +168,10 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
     out.sample_seconds = sampling.seconds();
   };
   const std::size_t main = model.main_parameters();
-  const EmitDraw emit = [&](ChainRecord& record) {
-    const std::span<const double> theta = params(record.state.theta);
-    const std::size_t first = record.draws.size();
-    record.draws.resize(first + main);
-    model.to_user(theta, {record.draws.data() + first, main});
-    if (kept == KeptEffects::draws)
-      for (std::size_t r = main; r < theta.size(); ++r)
-        record.effects.push_back(static_cast<float>(theta[r]));
-    record.log_posteriors.push_back(record.state.polynomial);
-  };
+  const GroupDraws draws{&model, kept};
   const MakeChain make_chain = [&](ThreadPool& inner, const ChainContext& context) {
     return std::unique_ptr<AnyChain>(
-        std::make_unique<ChainOf<LevelKernel>>(LevelKernel(reference, options, inner), context));
+        std::make_unique<ChainOf<LevelKernel, GroupDraws>>(LevelKernel(reference, options, inner), draws, context));
   };
   try {
     out.promise =

@@ -17,18 +17,20 @@ namespace mlo {
 
 // One per file, src/model/family_NAME.cpp. A new family is its file and its place in these two lists.
 extern const FamilySpec gaussian_family, gaussian_mean_family, gaussian_precision_family, student_family,
-    logistic_family, probit_family, poisson_family, negative_binomial_family, gamma_family;
+    logistic_family, probit_family, poisson_family, negative_binomial_family, gamma_family, softmax_family;
 
 std::span<const FamilySpec* const> families() {
-  static const std::array list{&gaussian_family, &gaussian_mean_family,     &gaussian_precision_family,
-                               &student_family,  &logistic_family,          &probit_family,
-                               &poisson_family,  &negative_binomial_family, &gamma_family};
+  static const std::array list{
+      &gaussian_family, &gaussian_mean_family, &gaussian_precision_family, &student_family, &logistic_family,
+      &probit_family,   &poisson_family,       &negative_binomial_family,  &gamma_family,   &softmax_family};
   return list;
 }
 
 const FamilySpec* find_family(std::string_view name) {
   const auto all = families();
-  const auto at = std::find_if(all.begin(), all.end(), [&](const FamilySpec* f) { return f->name == name; });
+  const auto at = std::find_if(all.begin(), all.end(), [&](const FamilySpec* f) {
+    return f->name == name || std::find(f->aliases.begin(), f->aliases.end(), name) != f->aliases.end();
+  });
   return at == all.end() ? nullptr : *at;
 }
 

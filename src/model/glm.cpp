@@ -89,8 +89,8 @@ void check_responses(const Design& design, const Family& family) {
                     design.response, design.response_levels[0], spec.name));
   if (design.response_levels.size() > 2)
     throw ModelError(fmt::format(
-        "the response {} has {} levels (\"{}\", \"{}\", \"{}\"{}); for one of them against the "
-        "others, write {} == \"{}\" ~ ...",
+        "the response {} has {} levels (\"{}\", \"{}\", \"{}\"{}): use `family softmax`, or, for one of them "
+        "against the others, write {} == \"{}\" ~ ...",
         design.response, design.response_levels.size(), design.response_levels[0], design.response_levels[1],
         design.response_levels[2], design.response_levels.size() > 3 ? ", ..." : "", design.response,
         design.response_levels[1]));

@@ -236,7 +236,7 @@ bool Layout::all_positive() const noexcept {
 
 void Layout::set_all_coefficients(const std::string& text) {
   // If the only parameter is not an intercept, the prior can only be for that one.
-  const bool one = dim() == 1 && names_[0] != "(Intercept)";
+  const bool one = dim() == 1 && !names_[0].ends_with("(Intercept)");
   std::size_t count = 0;
   for (Block& block : blocks_) {
     if (block.kind != Kind::coefficients && !one) continue;
@@ -263,7 +263,8 @@ void Layout::set_priors(const PriorOptions& options) {
       throw UsageError(
           fmt::format("`prior-intercept` has no meaning for a model whose parameter is {}", names_[0]));
     if (!blocks_[0].intercept) throw UsageError("`prior-intercept`: the formula has no intercept");
-    set(0, *options.prior_intercept, "`prior-intercept`");
+    for (const Block& block : blocks_)
+      if (block.intercept) set(block.first, *options.prior_intercept, "`prior-intercept`");
   }
   for (const auto& [name, text] : options.prior_for) {
     const auto at = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());

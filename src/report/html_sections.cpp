@@ -321,8 +321,23 @@ Section holdout(const ReportInput& input) {
   if (s.brier) add("Brier score", fmt::format("{:.4f}", *s.brier));
   if (s.deviance) add("deviance per row", shown(*s.deviance));
   if (s.rmse) add("RMSE", shown(*s.rmse));
+  if (s.accuracy) add("accuracy", fmt::format("{:.4f}", *s.accuracy));
   if (s.missing > 0) add("rows with a missing cell", grouped(s.missing));
   body += "</dl>\n";
+  if (s.accuracy) {
+    body += "<p>Rows of each class, by the class that is likeliest for them:</p>\n";
+    body += "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">class</th>";
+    for (const std::string& name : s.classes)
+      body += fmt::format("<th scope=\"col\">{}</th>", xml_escaped(name));
+    body += "</tr></thead><tbody>\n";
+    for (std::size_t k = 0; k < s.classes.size(); ++k) {
+      body += fmt::format("<tr><th scope=\"row\">{}</th>", xml_escaped(s.classes[k]));
+      for (std::size_t m = 0; m < s.classes.size(); ++m)
+        body += fmt::format("<td class=\"n\">{}</td>", grouped(s.confusion[k * s.classes.size() + m]));
+      body += "</tr>\n";
+    }
+    body += "</tbody></table></div>\n";
+  }
   if (s.calibration.size() > 1) {
     Mark points{.kind = Mark::Kind::points, .label = "held-out rows", .colour = "var(--accent)"};
     double low = HUGE_VAL, high = -HUGE_VAL;

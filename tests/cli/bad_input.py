@@ -345,7 +345,7 @@ class Terms(BadInputTest):
         self.refused_at(5, '" is not closed', '"abc')
 
     def test_a_response_of_text_has_two_levels(self):
-        self.refused(MODEL, 'the response city has 3 levels ("a", "b", "c"); for one of them against the others, write '
+        self.refused(MODEL, 'the response city has 3 levels ("a", "b", "c"): use --family softmax, or, for one of them against the others, write '
                             'city == "b" ~ ...', "data.csv", "city ~ x")
         self.refused(MODEL, 'the response city is text ("a"), and a poisson model needs numbers; --family logistic takes '
                             "text with two levels", "data.csv", "city ~ x", "--family", "poisson")
@@ -787,7 +787,7 @@ class Options(BadInputTest):
     def test_an_unknown_word_comes_with_the_known_ones(self):
         for option, words in (
                 ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
-                             "negative-binomial, gamma"),
+                             "negative-binomial, gamma, softmax"),
                 ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, confidence, "
                              "barker, penalty, block, consensus, weierstrass"), ("--scale", "none, sd, standard"),
                 ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive, gamma"),
@@ -855,7 +855,7 @@ class Options(BadInputTest):
             self.assertIn("See mlo --help.", result.stderr)
 
     def test_simulate_refuses_what_it_cannot_make(self):
-        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, negative-binomial, gamma"
+        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, negative-binomial, gamma, softmax"
         for args, code, words in (
                 (("foo",), USAGE, f'the family must be one of {families} (got "foo")'),
                 (("logistic", "--rows", "0"), USAGE, "--rows must be at least 1 (got 0)"),

@@ -58,6 +58,7 @@ TEST(Fit, FindsTheTrueParametersOfEveryFamily) {
     }
     if (family.name == "gaussian" || family.name == "student") truth.push_back(1);         // sigma
     if (family.name == "negative-binomial" || family.name == "gamma") truth.push_back(1);  // size, shape
+    if (family.classes) truth.insert(truth.end(), {0.6, 1.6, -0.8});  // of the third class
     const FitResult result = fit(options(data.family, "full", formula), simulate(data));
     ASSERT_EQ(result.summary.parameters.size(), truth.size()) << family.name;
     for (std::size_t j = 0; j < truth.size(); ++j) {

@@ -168,7 +168,8 @@ TEST(Exact, RowsDrawnBeforehandGiveTheSameLaw) {
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   const auto expansion = expansion_of(model, pool, {.order = 2});
-  ExactKernel kernel(model, expansion, {}, pool, DrawnBefore(expansion->rows, 1'000'000));
+  ExactKernel kernel(model, expansion, {}, pool,
+                     RemainderTest(expansion, Thinning::balanced, DrawnBefore(expansion->rows, 1'000'000)));
   expect_moments(kernel, Eigen::Vector2d(0, 0), q.mean, q.covariance, 150'000, "a pool");
 }
 

@@ -429,7 +429,7 @@ TEST(Check, NamesWhatIsWrongWithTheModelBeforeAnyDataAreRead) {
   };
   EXPECT_EQ(refused("auto", "normal"),
             "`family` must be one of gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, "
-            "poisson, negative-binomial, gamma (got \"normal\")");
+            "poisson, negative-binomial, gamma, softmax (got \"normal\")");
   for (const char* family : {"gaussian", "gaussian-mean", "gaussian-precision", "logistic", "probit",
                              "poisson", "student", "negative-binomial", "gamma"})
     EXPECT_EQ(refused("exact", family), "") << family;

@@ -147,7 +147,8 @@ TEST_P(EveryFamily, AcceptsTheResponsesItSimulates) {
   const auto model = make_model(spec, design, own, {}, notes);
   EXPECT_EQ(model->rows(), 500U);
   EXPECT_EQ(model->names().size(), model->dim());
-  EXPECT_EQ(model->dim(), design.dim + (estimates_second(spec, own) ? 1 : 0));
+  // Three classes are simulated.
+  EXPECT_EQ(model->dim(), design.dim * (spec.classes ? 2 : 1) + (estimates_second(spec, own) ? 1 : 0));
   ASSERT_FALSE(notes.empty());
   for (const std::string& note : notes) EXPECT_FALSE(note.empty());
   if (!columns) {
@@ -166,7 +167,11 @@ TEST_P(EveryFamily, SimulatesTheLawOfItsTerms) {
   std::vector<std::string> notes;
   const auto model = make_model(spec, design, family_numbers(spec, numbers), {}, notes);
   std::vector<double> user(model->dim(), eta), theta(model->dim());
-  if (model->dim() == 2) user[1] = numbers.find(spec.second->name)->second;
+  if (spec.classes) {
+    user[1] = 2 * eta;  // of the third class
+  } else if (model->dim() == 2) {
+    user[1] = numbers.find(spec.second->name)->second;
+  }
   model->to_working(user, theta);
   Eigen::MatrixXd scores;
   model->gradients(theta, Rows::range(0, n), scores);
@@ -182,7 +187,7 @@ TEST_P(EveryFamily, SimulatesTheLawOfItsTerms) {
 TEST(Families, AreFoundByName) {
   EXPECT_EQ(family_names(),
             "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
-            "negative-binomial, gamma");
+            "negative-binomial, gamma, softmax");
   EXPECT_EQ(find_family("gauss"), nullptr);
   EXPECT_EQ(refusal([] { static_cast<void>(make_family("gauss")); }),
             "`family` must be one of " + family_names() + " (got \"gauss\")");

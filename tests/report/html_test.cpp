@@ -187,7 +187,10 @@ TEST(HtmlReport, ShowsWhatTheRunHasKept) {
                                  .brier = 0.1,
                                  .deviance = {},
                                  .rmse = {},
-                                 .calibration = {{25, 0.2, 0.25}, {25, 0.7, 0.6}}};
+                                 .calibration = {{25, 0.2, 0.25}, {25, 0.7, 0.6}},
+                                 .accuracy = {},
+                                 .classes = {},
+                                 .confusion = {}};
   const std::string page = html_report(input);
   EXPECT_EQ(html_problem(page), "");
   for (const char* part :

@@ -54,7 +54,10 @@ TEST(RunSummary, ShowsScoresOfHeldOutRowsAndKeepsThem) {
                      .brier = 0.125,
                      .deviance = {},
                      .rmse = {},
-                     .calibration = {{617, 0.25, 0.2}, {617, 0.75, 0.8}}};
+                     .calibration = {{617, 0.25, 0.2}, {617, 0.75, 0.8}},
+                     .accuracy = {},
+                     .classes = {},
+                     .confusion = {}};
   const std::string table = as_table(s);
   EXPECT_NE(
       table.find("held out, 1,234 rows: log score -0.5123 per row (error 0.012), AUC 0.7500, Brier score "

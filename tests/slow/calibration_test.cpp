@@ -10,7 +10,9 @@
 
 #include "mlo/kernel/exact.hpp"
 #include "mlo/model/glm.hpp"
+#include "mlo/subsample/class_expansion.hpp"
 #include "mlo/subsample/joint_expansion.hpp"
+#include "support/classes.hpp"
 #include "support/designs.hpp"
 
 namespace mlo {
@@ -192,6 +194,54 @@ TEST(Calibration, NegativeBinomialWithSizeEstimated) {
 TEST(Calibration, GammaWithShapeEstimated) {
   expect_calibrated_jointly(
       "gamma", [](Stream& s, double eta, double shape) { return std::exp(eta) * gamma(s, shape) / shape; });
+}
+
+// Softmax: three classes, all coefficients from the prior, both orders in turn. Two more tests.
+TEST(Calibration, Softmax) {
+  Ranks coordinate, length;
+  std::uint64_t violations = 0;
+  for (std::size_t replication = 0; replication < replications; ++replication) {
+    Stream stream({.seed = 79, .chain = 0, .purpose = Purpose::simulate, .iteration = replication});
+    const auto n = 200 + bounded(stream, 801);
+    const std::size_t p = 1 + replication % 3;
+    std::vector<std::vector<double>> beta(2, std::vector<double>(p + 1));  // the intercept is 0
+    std::vector<double> theta;
+    std::string formula = "y ~ 0";
+    for (std::size_t j = 0; j < p; ++j) formula += " + x" + std::to_string(j + 1);
+    for (auto& of_class : beta)
+      for (std::size_t j = 0; j < p; ++j) theta.push_back(of_class[j + 1] = normal(stream));
+    const Softmax model = testing::softmax_of(
+        testing::design_of(testing::class_table(n, beta, 9000 + replication), formula), Prior::normal(0, 1));
+    ASSERT_EQ(model.dim(), 2 * p) << "a class without rows";  // to leave such data out would bias the ranks
+    ThreadPool pool(1);
+    const auto expansion = std::make_shared<const ClassExpansion>(
+        expand_classes(model, pool, find_mode(model, pool), {.order = replication % 2 == 0 ? 2 : 3}));
+    ExactKernel kernel(model, expansion, {}, pool);
+    ChainState state;
+    state.theta = expansion->centre;
+    std::vector<double> user(2 * p);
+    std::size_t below = 0, shorter = 0;
+    double true_length = 0;
+    for (const double t : theta) true_length += t * t;
+    constexpr std::size_t warmup = 600;
+    for (std::size_t k = 0; k < warmup + draws * thin; ++k) {
+      if (k == warmup) kernel.freeze();
+      violations += kernel.step(state, {.seed = 7, .chain = replication, .iteration = k}).bound_violations;
+      if (k < warmup || (k - warmup) % thin != thin - 1) continue;
+      model.to_user(params(state.theta), user);
+      below += user[replication / 3 % (2 * p)] < theta[replication / 3 % (2 * p)] ? 1 : 0;
+      double square = 0;
+      for (const double t : user) square += t * t;
+      shorter += square < true_length ? 1 : 0;
+    }
+    coordinate.add(below);
+    length.add(shorter);
+  }
+  EXPECT_EQ(violations, 0U);
+  EXPECT_LT(coordinate.chi_square(), critical) << "softmax: one coefficient";
+  EXPECT_LT(length.chi_square(), critical) << "softmax: the length of all";
+  std::cout << "softmax: chi-square " << coordinate.chi_square() << " and " << length.chi_square()
+            << " with 15 degrees of freedom\n";
 }
 
 // A bound that is too small shows in the count of violations, not in the ranks: rows break it long before the

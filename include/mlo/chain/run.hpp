@@ -51,7 +51,7 @@ struct ChainContext {
 
 // The loop over steps knows its kernel, and the model that draws are translated by: a step of `exact` takes
 // less time than a few calls through a pointer. The rest of a run is compiled once.
-template <Kernel K, NamedModel M>
+template <Kernel K, class M>
 class ChainOf final : public AnyChain {
  public:
   ChainOf(K kernel, const M& model, const ChainContext& context)
@@ -130,6 +130,8 @@ class ChainOf final : public AnyChain {
     record.draws.resize(at + record.dim);
     const Params theta = params(record.state.theta);
     model_->to_user(theta, {record.draws.data() + at, record.dim});
+    if constexpr (requires { model_->keep_effects(theta, record.effects); })
+      model_->keep_effects(theta, record.effects);
     // A kernel that has a polynomial has it for every draw, the likelihood only where it has read all rows:
     // the two are never mixed. NaN where the kernel knows neither: then the prior need not be evaluated.
     const double polynomial = record.state.polynomial, likelihood = record.state.log_likelihood;

@@ -47,6 +47,7 @@ struct Recipe {
   // The user's column is (the formula's column - origin) / unit: 0 and 1, unless the option `scale` asks for
   // more.
   std::vector<double> origin, unit;
+  std::vector<std::string> classes{};  // of the response, the base first; only for families of classes
 };
 
 // The levels of a factor, for people.
@@ -146,6 +147,7 @@ struct Design {
   std::size_t weightless = 0;  // rows with the weight 0, or of 0 trials: they are not used
   std::vector<FactorLevels> factors;
   std::vector<std::string> response_levels;  // of a response that is text: coded 0, 1, ...
+  std::string response_base;                 // the class that others are compared with; "" for the first
   std::vector<std::string> empty_columns;    // interactions of levels that no row has: they were left out
   std::vector<GroupDesign> groups;           // one per group term of the formula
   Recipe recipe;

@@ -13,8 +13,10 @@ namespace mlo {
 class PosteriorDraws {
  public:
   // `coefficients` parameters first, then, if there is one, the second parameter of the family; all in the
-  // user's coordinates. If chains differ in length, only as many draws of each are used as the shortest has.
-  PosteriorDraws(std::span<const ChainDraws> chains, std::size_t coefficients, bool second);
+  // user's coordinates. The coefficients may also begin at another parameter, `first`. If chains differ in
+  // length, only as many draws of each are used as the shortest has.
+  PosteriorDraws(std::span<const ChainDraws> chains, std::size_t coefficients, bool second,
+                 std::size_t first = 0);
 
   [[nodiscard]] std::size_t draws() const noexcept { return draws_; }  // of all chains, chain after chain
   [[nodiscard]] std::size_t coefficients() const noexcept { return dim_; }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
@@ -45,6 +46,11 @@ struct Scores {
   std::optional<double> deviance, rmse;  // of other responses; deviance: the mean per row, at the mean
                                          // prediction; empty if the family has none
   std::vector<CalibrationBin> calibration;
+  // Of responses that are classes: the share of rows whose likeliest class is theirs, and the number of rows
+  // of class k whose likeliest class is m, confusion[k * classes.size() + m].
+  std::optional<double> accuracy;
+  std::vector<std::string> classes;
+  std::vector<std::uint64_t> confusion;
 };
 
 // What is scored. The columns are made when they are needed, some rows at a time: a row with many levels of

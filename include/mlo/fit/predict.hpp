@@ -43,7 +43,8 @@ struct PredictWatcher {
 // Consecutive rows of the data. A row that is not complete, because a cell is missing, has no prediction.
 struct PredictedRows {
   std::size_t first = 0;  // the number of the first of them, from 0
-  std::span<const Prediction> predictions;
+  std::size_t rows = 0;
+  std::span<const Prediction> predictions;  // as many per row as outputs_of() says, row after row
   std::span<const char> complete;
 };
 
@@ -76,10 +77,17 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
 // The columns of the formula's right-hand side that were text in the fit.
 [[nodiscard]] std::vector<std::string> text_columns_of(const KeptRun& run);
 
+// What is predicted of a row: {""} alone or, of a family of classes, the names of the classes.
+[[nodiscard]] std::vector<std::string> outputs_of(const PredictOptions& options, const KeptRun& run);
+
 // "q5" and "q95" for an interval of 0.9: the quantiles' names, as in the summary.
 [[nodiscard]] std::pair<std::string, std::string> quantile_names(double interval);
 
-// The same as CSV, with a header line: row, mean, sd and the two quantiles. The fields of a row without a
+// The columns of predict_csv(): row, mean, sd and the two quantiles. Of a family of classes, those of each
+// class: "CLASS:mean" and so on.
+[[nodiscard]] std::vector<std::string> prediction_columns(const PredictOptions& options, const KeptRun& run);
+
+// The same as CSV, with a header line. The fields of a row without a
 // prediction are empty, but for its number.
 PredictAccount predict_csv(const PredictOptions& options, const std::function<void(std::string_view)>& write,
                            const PredictWatcher& watcher = {});

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mlo/base/thread_pool.hpp"
+#include "mlo/kernel/class_remainders.hpp"
 #include "mlo/kernel/full.hpp"
 #include "mlo/kernel/kernel.hpp"
 #include "mlo/kernel/line_slices.hpp"
@@ -41,21 +42,22 @@ concept ExactModel = SummableModel<M> && requires(const M& m, Params theta, Deri
   { m.add_prior_derivatives(theta, d) } -> std::same_as<void>;
 };
 
-// E is the expansion: of rows that are curves (Expansion), or of rows with a second parameter
-// (JointExpansion).
-template <ExactModel M, class E = Expansion, BoundRows S = TableRows>
+// E is the expansion: of rows that are curves (Expansion), of rows with a second parameter (JointExpansion)
+// or of classes (ClassExpansion). R decides about its remainders, or, if R::with_polynomial, about
+// them and the ratio so far, info.log_ratio, at once.
+template <ExactModel M, class E = Expansion, class R = RemainderTest<E, TableRows>>
 class ExactKernel {
  public:
   [[nodiscard]] static constexpr Promise promise() noexcept { return Promise::exact; }
 
   ExactKernel(const M& model, std::shared_ptr<const E> expansion, const ExactOptions& options,
-              ThreadPool& pool) requires std::same_as<S, TableRows>
-      : ExactKernel(model, expansion, options, pool, TableRows(expansion->rows)) {}
+              ThreadPool& pool)
+      : ExactKernel(model, expansion, options, pool, R(expansion, options.thinning)) {}
   ExactKernel(const M& model, std::shared_ptr<const E> expansion, const ExactOptions& options,
-              ThreadPool& pool, S source)
+              ThreadPool& pool, R remainders)
       : model_(&model),
         expansion_(std::move(expansion)),
-        remainders_(expansion_, options.thinning, std::move(source)),
+        remainders_(std::move(remainders)),
         options_(options),
         pool_(&pool),
         proposal_(expansion_->dim(), with_cost(options.proposal)),
@@ -64,7 +66,7 @@ class ExactKernel {
         there_(*expansion_),
         theta_(model.dim()),
         room_(model.dim()),
-        always_read_(expansion_->apart.rows.size()),
+        always_read_(expansion_->always_read()),
         constant_(expansion_->constant) {
     if (!simple_) return;
     constant_ += model.log_prior(params(expansion_->centre));
@@ -89,7 +91,8 @@ class ExactKernel {
       const RowLimit limit = expansion_->limit(here_, there_);
       if (options_.audit_share > 0) maybe_audit(id, info);
       if (limit.rows < static_cast<double>(model_->rows())) {
-        info.accepted = accepts(stream, info.log_ratio) && remainders_(stream, here_, there_, limit, info);
+        info.accepted = (R::with_polynomial || accepts(stream, info.log_ratio)) &&
+                        remainders_(stream, here_, there_, limit, info);
       } else {
         all_rows(state, stream, proposed, info);
       }
@@ -253,7 +256,7 @@ class ExactKernel {
 
   const M* model_;
   std::shared_ptr<const E> expansion_;
-  RemainderTest<E, S> remainders_;
+  R remainders_;
   ExactOptions options_;
   ThreadPool* pool_;
   WhiteProposal proposal_;
@@ -263,9 +266,13 @@ class ExactKernel {
   Eigen::VectorXd posterior_gradient_;
   Point here_, there_;
   Eigen::VectorXd theta_, room_;
-  std::uint64_t always_read_;                                         // rows that are apart
+  std::uint64_t always_read_;                                         // rows that every step reads
   double constant_;                                                   // the log posterior where the tilt is 0
   double log_likelihood_ = std::numeric_limits<double>::quiet_NaN();  // at there_, if this step knows it
 };
+
+template <ExactModel M>
+ExactKernel(const M& model, std::shared_ptr<const ClassExpansion> expansion, const ExactOptions& options,
+            ThreadPool& pool) -> ExactKernel<M, ClassExpansion, ClassRemainders>;
 
 }  // namespace mlo

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -41,7 +42,10 @@ template <class E, BoundRows S>
 class RemainderTest {
  public:
   using Point = typename E::Point;
+  static constexpr bool with_polynomial = false;
 
+  RemainderTest(std::shared_ptr<const E> expansion, Thinning thinning) requires std::same_as<S, TableRows>
+      : RemainderTest(expansion, thinning, TableRows(expansion->rows)) {}
   RemainderTest(std::shared_ptr<const E> expansion, Thinning thinning, S source)
       : expansion_(std::move(expansion)),
         source_(std::move(source)),

@@ -25,6 +25,7 @@ class WhiteProposal {
     Kind kind = Kind::laplace;
     std::optional<double> step = {};  // b or s, for the whole run; empty: b is tuned, s = 2.38 / sqrt(p)
     double step_cost = 10;            // cost of a step that reads no rows, in rows; used to tune b
+    double most_walks = 0.2;          // the share of walks among the steps, if many proposals are refused
   };
   WhiteProposal(std::size_t dim, const Options& options) noexcept;
 

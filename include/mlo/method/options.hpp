@@ -62,6 +62,7 @@ struct FitOptions : MethodOptions {
   std::optional<std::string> prior_sd;                         // of all standard deviations of group effects
   std::optional<std::string> prior_cor;                        // of their correlations
   std::optional<std::string> save_groups;
+  std::optional<std::string> base;  // of the response's classes
   std::string scale = "none";
   std::string missing = "drop";
   std::optional<double> holdout;           // the share of the rows that the fit does not see

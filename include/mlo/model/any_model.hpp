@@ -20,6 +20,7 @@
 namespace mlo {
 
 class Glm;
+class Softmax;
 
 class AnyModel {
  public:
@@ -68,6 +69,8 @@ class AnyModel {
                                          std::span<double> out) const = 0;
   // The generalised linear model that this is. Null: it is another kind of model.
   [[nodiscard]] virtual const Glm* glm() const = 0;
+  // The same of a softmax regression.
+  [[nodiscard]] virtual const Softmax* softmax() const = 0;
   // Empty if the model has none.
   [[nodiscard]] virtual std::optional<CurvedRows> curved() const = 0;
   // The same for a second parameter that is estimated, about this value of its log.
@@ -182,6 +185,10 @@ class ModelOf final : public AnyModel {
   }
   [[nodiscard]] const Glm* glm() const override {
     if constexpr (std::same_as<M, Glm>) return model_.get();
+    return nullptr;
+  }
+  [[nodiscard]] const Softmax* softmax() const override {
+    if constexpr (std::same_as<M, Softmax>) return model_.get();
     return nullptr;
   }
   [[nodiscard]] std::optional<CurvedRows> curved() const override {

@@ -163,9 +163,10 @@ struct Simulation {
 
 // Everything about a family except its formulas. The numbers that make and make_model get have been checked.
 struct FamilySpec {
-  std::string_view name;        // "negative-binomial"
-  std::string_view response;    // for help: what values it may have
-  std::string_view parameters;  // for help
+  std::string_view name;                           // "negative-binomial"
+  std::span<const std::string_view> aliases = {};  // other names that users know it by
+  std::string_view response;                       // for help: what values it may have
+  std::string_view parameters;                     // for help
   std::span<const FamilyNumber> numbers = {};
   std::optional<SecondParameter> second = {};
   bool binary = false;    // whether responses are 0 or 1, or text with two levels
@@ -173,6 +174,7 @@ struct FamilySpec {
   bool sums = false;      // whether the log-likelihood of all rows is a function of a few sums
   bool curved = false;    // whether terms are curves with bounds, if no second parameter is estimated
   bool surfaced = false;  // whether they are surfaces with bounds, if it is
+  bool classes = false;   // whether responses are classes, each but the base with coefficients of its own
   // Whether the log-likelihood is concave in the coefficients, for any second parameter. If not, the
   // posterior may have several modes, and they are looked for (modes.hpp).
   bool log_concave = true;
@@ -195,7 +197,7 @@ struct FamilySpec {
 
 // All families, in the order in which help shows them.
 [[nodiscard]] std::span<const FamilySpec* const> families();
-// Null if there is no family of that name.
+// Null if there is no family of that name; an alias is a name.
 [[nodiscard]] const FamilySpec* find_family(std::string_view name);
 // "gaussian, logistic, ..."
 [[nodiscard]] std::string family_names();

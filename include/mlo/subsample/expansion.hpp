@@ -94,6 +94,7 @@ struct Expansion {
   [[nodiscard]] double expected_rows() const noexcept {
     return total_bound * expected_pair_bound(order, rows.dim());
   }
+  [[nodiscard]] std::size_t always_read() const noexcept { return apart.rows.size(); }
   [[nodiscard]] std::size_t dim() const noexcept { return rows.dim(); }  // of v
   [[nodiscard]] Point point() const { return {rows.dim(), rows.stride()}; }
   void derive(Point& point) const noexcept { point.derive(); }

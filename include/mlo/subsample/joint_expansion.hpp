@@ -74,6 +74,7 @@ struct JointExpansion {
 
   // Rows per step, roughly.
   [[nodiscard]] double expected_rows() const noexcept;
+  [[nodiscard]] std::size_t always_read() const noexcept { return 0; }
 
   [[nodiscard]] std::size_t dim() const noexcept { return u_of_v.size(); }
   [[nodiscard]] Point point() const { return {dim(), rows.stride()}; }

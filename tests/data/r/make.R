@@ -1,5 +1,5 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
-# Makes the files of this folder: R's answers, which tests compare with. R 4.2; nothing but base R and splines.
+# Makes the files of this folder: R's answers, which tests compare with. R 4.2; nothing but base R, splines and nnet.
 #   cd tests/data/r && Rscript make.R            all but the one of the next line
 #   cd tests/data/r && Rscript make.R fremtplfreq.csv.gz     fits/fremtplfreq.txt, from a file that is not in the repository
 #
@@ -339,6 +339,22 @@ fits <- function() {
   fit("probit", "c.csv", "(won > 2) ~ site + w", "binomial(\"probit\")")
 }
 
+# Names as ours: level, colon, term. nnet stops where the criterion no longer changes; coefficients are good to 6 digits or more.
+multinomial <- function(name, table, formula, extra = "") {
+  line <- sprintf('nnet::multinom(%s, data%s, maxit = 10000, reltol = 1e-15, abstol = 1e-15, trace = FALSE)', formula, extra)
+  beta <- coef(eval(parse(text = line), list(data = read(table))))
+  source <- sprintf('data <- read.csv("%s", stringsAsFactors = TRUE, check.names = FALSE); ', table)
+  names <- outer(rownames(beta), colnames(beta), paste, sep = ":")
+  writeLines(c(paste0(source, line), formula, table, paste0("softmax", sub(", weights = ", "\t", extra)),
+               paste(t(names), sprintf("%.15g", t(beta)), sep = "\t")), sprintf("fits/%s.txt", name))
+}
+
+multinomials <- function() {
+  multinomial("softmax_text", "c.csv", "p ~ v + w")
+  multinomial("softmax_numbers", "c.csv", "plot ~ v + site")
+  multinomial("softmax_weights", "b.csv", "brand ~ driver_age + gas", ", weights = policies")
+}
+
 big <- commandArgs(TRUE)
 if (length(big) == 0) {
   tables()
@@ -346,6 +362,7 @@ if (length(big) == 0) {
   basis()
   breaks()
   fits()
+  multinomials()
 } else {
   fit("fremtplfreq", big[1], "ClaimNb ~ Power + CarAge + DriverAge + Brand + Gas + Region + log(Density) + offset(log(Exposure))", "poisson()")
 }
