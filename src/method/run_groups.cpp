@@ -175,7 +175,7 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   };
   try {
     out.promise =
-        run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint, emit,
+        run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint,
                    make_chain, [&](std::size_t chain) { return start_of(*reference, plan, chain); });
   } catch (...) {
     finish();
