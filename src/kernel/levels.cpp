@@ -372,6 +372,19 @@ std::size_t LevelKernel::draw_row(std::size_t k, std::size_t level, double own, 
   const LevelCells::Of& cells = rows.cells().of[k];
   const CellSums& of = reference_->cells()[k];
   const std::size_t others = groups_.size() - 1;
+  constexpr std::size_t few_cells = 64;
+  if (cells.starts[level + 1] - cells.starts[level] > few_cells) {
+    // Any row, kept with probability (|gamma| / the largest)^3.
+    const double most = groups_[k].others[level];
+    for (;;) {
+      const std::size_t row = group.row(group.starts[level] + bounded(stream, group.size(level)));
+      double gamma = 0;
+      for (std::size_t j = 0; j < groups_.size(); ++j)
+        if (j != k) gamma += groups_[j].beta[rows.groups()[j].codes[row]];
+      const double ratio = std::abs(gamma) / most;
+      if (uniform(stream) < ratio * ratio * ratio) return row;
+    }
+  }
   double left = uniform(stream) * groups_[k].cubes[level];
   std::size_t chosen = cells.starts[level + 1] - 1;
   for (std::size_t c = cells.starts[level]; c < cells.starts[level + 1]; ++c) {
