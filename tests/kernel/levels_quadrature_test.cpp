@@ -147,8 +147,8 @@ TEST(LevelKernel, HasTheLawOfQuadratureWithOneLevelOrTwo) {
       }
       double total = 0;
       std::vector<double> mean(2 + levels, 0), square(2 + levels, 0), value(2 + levels), moment(2 + levels);
-      for (double a = -9; a <= 9; a += 0.06)
-        for (double log_sd = -11; log_sd <= 6; log_sd += 0.1) {
+      for (double a = -7; a <= 7; a += 0.12)
+        for (double log_sd = -11; log_sd <= 4; log_sd += 0.15) {
           const double sd = std::exp(log_sd);
           double density = std::exp(testing::prior_of_coefficient(run.priors, a) +
                                     testing::prior_of_log_sd(run.priors, log_sd));
@@ -157,8 +157,8 @@ TEST(LevelKernel, HasTheLawOfQuadratureWithOneLevelOrTwo) {
           for (std::size_t j = 0; j < 2; ++j) moment[j] = value[j] * value[j];
           for (std::size_t l = 0; l < levels; ++l) {
             double sum = 0, first = 0, second = 0;
-            // sigma z moves in steps of 0.1 at most.
-            const double step = std::min(0.2, 0.1 / sd);
+            // sigma z moves in steps of 0.15 at most.
+            const double step = std::min(0.25, 0.15 / sd);
             for (double z = -8; z <= 8; z += step) {
               const double b = sd * z, eta = a + b;
               const double p =
