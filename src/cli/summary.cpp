@@ -35,7 +35,8 @@ std::string effects_table(std::vector<GroupEffect> effects, bool all) {
     }
     const GroupEffect& e = effects[i];
     rows.push_back({e.level, fmt::format("{:.4f}", e.mean), fmt::format("{:.3g}", e.sd),
-                    fmt::format("{:.4f}", e.q5), fmt::format("{:.4f}", e.q95), fmt::format("{:.3f}", e.rhat)});
+                    fmt::format("{:.4f}", e.q5), fmt::format("{:.4f}", e.q95),
+                    fmt::format("{:.3f}", e.rhat)});
   }
   return text_table(rows);
 }
@@ -56,13 +57,13 @@ void print_groups(const Command& command) {
   std::vector<std::pair<std::string, std::string>> kinds;
   for (const GroupEffect& e : effects) {
     const std::pair<std::string, std::string> kind{e.group, e.effect};
-    const bool wanted = command.groups.empty() ||
-                        std::find(command.groups.begin(), command.groups.end(), e.group) != command.groups.end();
+    const bool wanted = command.groups.empty() || std::find(command.groups.begin(), command.groups.end(),
+                                                            e.group) != command.groups.end();
     if (!wanted) continue;
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
     if (command.csv)
-      csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(e.group), csv_cell(e.level), csv_cell(e.effect),
-                         e.mean, e.sd, e.q5, e.q95, e.rhat);
+      csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(e.group), csv_cell(e.level),
+                         csv_cell(e.effect), e.mean, e.sd, e.q5, e.q95, e.rhat);
   }
   if (command.csv) {
     print(csv);
@@ -73,7 +74,8 @@ void print_groups(const Command& command) {
     std::vector<GroupEffect> some;
     for (const GroupEffect& e : effects)
       if (e.group == group && e.effect == effect) some.push_back(e);
-    out += fmt::format("{}{}, {}: {} levels, largest first\n\n", out.empty() ? "" : "\n", group, effect, some.size());
+    out += fmt::format("{}{}, {}: {} levels, largest first\n\n", out.empty() ? "" : "\n", group, effect,
+                       some.size());
     out += effects_table(std::move(some), command.all);
   }
   print(out);

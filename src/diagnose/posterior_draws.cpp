@@ -85,7 +85,7 @@ PosteriorDraws::PosteriorDraws(std::span<const ChainDraws> chains, std::size_t c
   if (second) second_.reserve(draws_);
   std::size_t draw = 0;
   for (const ChainDraws& chain : chains) {
-    assert(chain.dim == dim_ + (second ? 1 : 0));
+    assert(chain.dim >= dim_ + (second ? 1 : 0));
     for (std::size_t k = 0; k < length; ++k, ++draw) {
       const double* const theta = chain.draws.data() + k * chain.dim;
       for (std::size_t j = 0; j < dim_; ++j) values_[j * stride_ + draw] = theta[j];

@@ -65,8 +65,8 @@ void write_groups(const std::string& directory, std::span<const GroupEffect> eff
   if (effects.empty()) return;
   std::string text(header);
   for (const GroupEffect& e : effects)
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", csv_cell(e.group), csv_cell(e.level),
-                   csv_cell(e.effect), e.mean, e.sd, e.q5, e.q95, e.rhat);
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", csv_cell(e.group),
+                   csv_cell(e.level), csv_cell(e.effect), e.mean, e.sd, e.q5, e.q95, e.rhat);
   write_file(groups_file(directory), text);
   for (std::size_t chain = 0; chain < chains.size(); ++chain) {
     const HugeVector<float>& draws = chains[chain].effects;
@@ -109,7 +109,8 @@ void read_effects(const std::string& directory, std::size_t effects, std::span<C
     const std::size_t count = chains[chain].size() * effects;
     const std::string expected = npy_header(chains[chain].size(), effects);
     if (bytes.size() != expected.size() + count * sizeof(float) || !bytes.starts_with(expected))
-      throw DataError(file, fmt::format("damaged: not {} draws of {} effects", chains[chain].size(), effects));
+      throw DataError(file,
+                      fmt::format("damaged: not {} draws of {} effects", chains[chain].size(), effects));
     chains[chain].effects.resize(count);
     std::memcpy(chains[chain].effects.data(), bytes.data() + expected.size(), count * sizeof(float));
   }

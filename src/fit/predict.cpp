@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "fit/data_source.hpp"
+#include "fit/group_rows.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/data/new_rows.hpp"
@@ -62,6 +63,95 @@ struct Buffers {
       : x(rows * dim), offsets(rows), complete(rows), predictions(rows) {}
 };
 
+NewRowOptions row_options(const PredictOptions& options) {
+  NewRowOptions out{.response = false,
+                    .missing = options.missing == "error" ? Missing::error : Missing::drop,
+                    .new_levels = options.new_levels == "missing" ? NewLevels::missing : NewLevels::error};
+  if (options.new_levels == "missing" || options.new_levels == "error") out.new_groups = out.new_levels;
+  return out;
+}
+
+// The parameters of a run are coefficients, the second parameter, and the terms' sds and correlations.
+void check_parameters(const KeptRun& run, bool second, const std::vector<GroupLaw>& laws) {
+  std::size_t expected = run.recipe.names.size() + (second ? 1 : 0);
+  for (const GroupLaw& law : laws) expected += law.parameters();
+  if (expected != run.names.size())
+    throw DataError(run.directory + "/run.json",
+                    fmt::format("{} parameters, but its recipe has {} columns and {} groupings: not a run of "
+                                "this version",
+                                run.names.size(), run.recipe.names.size(), laws.size()));
+}
+
+// Whether something is simulated, so that a seed has a meaning.
+void check_seed(const PredictOptions& options, bool groups) {
+  if (!options.seed || options.type == "draw" || (groups && options.new_levels == "sample")) return;
+  throw UsageError(fmt::format("`seed` has no meaning with `type {}`{}: nothing is simulated", options.type,
+                               groups ? fmt::format(" and `new-levels {}`", options.new_levels) : ""));
+}
+
+// The groups of some rows: looks at them before they are predicted.
+class GroupsOfRows {
+ public:
+  GroupsOfRows(const PredictOptions& options, const KeptRun& run, const NewRows& rows,
+               std::vector<GroupLaw> laws, std::size_t first_parameter)
+      : population_(options.new_levels == "population"),
+        rows_(rows),
+        draws_(run.chains, std::move(laws), first_parameter,
+               {.sample = options.new_levels == "sample", .seed = options.seed.value_or(*run.options.seed)}) {
+  }
+
+  // So many that the effects of their levels take little memory, though every row may have levels of its own.
+  [[nodiscard]] std::size_t at_a_time(std::size_t most) const {
+    std::size_t effects = 0;
+    for (const GroupLaw& law : draws_.laws()) effects += law.dim;
+    if (effects == 0) return most;
+    constexpr std::size_t bytes = std::size_t{64} << 20U, fewest = 1024;
+    return std::clamp(bytes / (sizeof(float) * effects * std::max<std::size_t>(draws_.draws(), 1)), fewest,
+                      most);
+  }
+  void resize(std::size_t count) { groups_ = row_groups(rows_, count); }
+  [[nodiscard]] std::vector<NewRows::GroupBlock> blocks(std::size_t first, std::size_t count) {
+    return group_blocks(rows_, groups_, first, count);
+  }
+
+  // After the groups of the rows were written; `first` is the number of the first of them.
+  void prepare(ThreadPool& pool, std::size_t first, std::span<const char> complete, PredictAccount& account) {
+    if (groups_.empty()) return;
+    for (std::size_t i = 0; i < complete.size(); ++i) {
+      bool fresh = false, known = false;
+      for (const RowGroups& term : groups_) (term.codes[i] == GroupDraws::new_level ? fresh : known) = true;
+      if (complete[i] == 0) continue;
+      account.new_groups += fresh ? 1 : 0;
+      if (!known || draws_.kept()) continue;
+      if (!population_) refuse(first + i);
+      ++account.without_effects;
+    }
+    for (RowGroups& term : groups_)  // the last rows are fewer
+      std::fill(term.codes.begin() + static_cast<std::ptrdiff_t>(complete.size()), term.codes.end(),
+                GroupDraws::new_level);
+    draws_.prepare(groups_, pool);
+  }
+  [[nodiscard]] AddToPredictors more() const {
+    if (groups_.empty()) return {};
+    return [this](std::size_t row, std::size_t first, std::span<double> eta) {
+      draws_.add(groups_, row, first, eta);
+    };
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t row) const {
+    throw UsageError(fmt::format(
+        "{}: the draws of this row's group effects were not kept, so it cannot be predicted; fit again with "
+        "`save-groups yes`, or leave the effects out with `new-levels population`",
+        rows_.place(row)));
+  }
+
+  bool population_;
+  const NewRows& rows_;
+  GroupDraws draws_;
+  std::vector<RowGroups> groups_;
+};
+
 // Text where the fit had numbers is a mistake, with its place.
 void check_types_of(const KeptRun& run, const Table& table) {
   for (const Column& column : table.columns) {
@@ -77,10 +167,11 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   const FamilySpec& family = family_of(run);
   const bool second = estimates_second(family, run.options.numbers);
   const Formula formula = parse_formula(run.options.formula, run.column_names());
-  if (run.recipe.names.size() + (second ? 1 : 0) != run.names.size())
-    throw DataError(run.directory + "/run.json",
-                    fmt::format("{} parameters, but its recipe has {} columns: not a run of this version",
-                                run.names.size(), run.recipe.names.size()));
+  if (formula.groups.size() != run.recipe.groups.size())
+    throw DataError(run.directory + "/run.json", "its formula and its recipe differ in their groupings");
+  std::vector<GroupLaw> laws = laws_of(formula, run.recipe);
+  check_parameters(run, second, laws);
+  check_seed(options, !laws.empty());
   const auto interrupted = [&] { return watcher.interrupt != nullptr && watcher.interrupt->load(); };
   const auto show = [&](const std::string& what, double share) {
     if (interrupted()) throw Interrupted("interrupted before all rows were predicted");
@@ -90,10 +181,7 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   check_header(data, reader.header(), wanted);
   const Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
   check_types_of(run, table);
-  const NewRows rows(formula, run.recipe, table,
-                     {.response = false,
-                      .missing = options.missing == "error" ? Missing::error : Missing::drop,
-                      .new_levels = options.new_levels == "missing" ? NewLevels::missing : NewLevels::error});
+  const NewRows rows(formula, run.recipe, table, row_options(options));
   const PosteriorDraws draws(run.chains, run.recipe.names.size(), second);
   const PredictionType type = type_of(options.type);
   const Predictor predictor(
@@ -102,23 +190,31 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   ThreadPool pool(options.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
                                        : static_cast<std::size_t>(options.threads));
 
+  GroupsOfRows groups(options, run, rows, std::move(laws), run.recipe.names.size() + (second ? 1 : 0));
+
   PredictAccount account;
   account.draws = draws.draws();
-  Buffers all(std::min(rows_at_a_time, rows.rows()), rows.dim());
-  for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
-    const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
+  const std::size_t at_a_time = groups.at_a_time(rows_at_a_time);
+  Buffers all(std::min(at_a_time, rows.rows()), rows.dim());
+  groups.resize(std::min(at_a_time, rows.rows()));
+  const AddToPredictors more = groups.more();
+  for (std::size_t first = 0; first < rows.rows(); first += at_a_time) {
+    const std::size_t count = std::min(at_a_time, rows.rows() - first);
     constexpr std::size_t part = 1024;
     const std::size_t dim = rows.dim();
     pool.run((count + part - 1) / part, [&](std::size_t task) {
       const std::size_t at = task * part, here = std::min(part, count - at);
+      const std::vector<NewRows::GroupBlock> blocks = groups.blocks(at, here);
       rows.fill(first + at, {.x = std::span(all.x).subspan(at * dim, here * dim),
                              .offsets = std::span(all.offsets).subspan(at, here),
                              .y = {},
-                             .complete = std::span(all.complete).subspan(at, here)});
+                             .complete = std::span(all.complete).subspan(at, here),
+                             .groups = blocks});
     });
+    groups.prepare(pool, first, std::span(all.complete).first(count), account);
     const std::span<Prediction> predictions = std::span(all.predictions).first(count);
     predictor.predict(pool, first, std::span(all.x).first(count * dim), std::span(all.offsets).first(count),
-                      predictions);
+                      predictions, more);
     for (std::size_t i = 0; i < count; ++i) {
       if (all.complete[i] == 0) {
         ++account.missing;
@@ -166,13 +262,12 @@ void check(const PredictOptions& options) {
     throw UsageError(fmt::format("`interval` must be between 0 and 1, exclusive (got {})", options.interval));
   if (options.missing != "empty" && options.missing != "error")
     throw UsageError(fmt::format("`missing` must be one of empty, error (got \"{}\")", options.missing));
-  if (options.new_levels != "error" && options.new_levels != "missing")
-    throw UsageError(
-        fmt::format("`new-levels` must be one of error, missing (got \"{}\")", options.new_levels));
+  if (options.new_levels != "sample" && options.new_levels != "population" && options.new_levels != "error" &&
+      options.new_levels != "missing")
+    throw UsageError(fmt::format(
+        "`new-levels` must be one of sample, population, error, missing (got \"{}\")", options.new_levels));
   if (options.threads < 0 || options.threads > 1024)
     throw UsageError(fmt::format("`threads` must be between 0 and 1024 (got {})", options.threads));
-  if (options.seed && options.type != "draw")
-    throw UsageError(fmt::format("`seed` has no meaning with `type {}`: nothing is simulated", options.type));
 }
 
 std::vector<std::string> text_columns_of(const KeptRun& run) {

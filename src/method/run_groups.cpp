@@ -27,8 +27,7 @@ std::string no_bounds(const GroupedModel& model) {
   if (model.rows().groups().size() > 1 && !model.rows().plain())
     return "several groupings of which one has slopes";
   if (family.spec().sums) return {};
-  if (family.estimates_second())
-    return fmt::format("an estimated {}", family.spec().second->name);
+  if (family.estimates_second()) return fmt::format("an estimated {}", family.spec().second->name);
   return family.curve() == nullptr ? fmt::format("`family {}`", family.spec().name) : "";
 }
 
@@ -98,9 +97,10 @@ std::string choice_words(const GroupedModel& model, bool all_rows, const std::st
   if (all_rows)
     return fmt::format("method full: group effects with {} have no bounds, so every sweep reads all rows",
                        obstacle);
-  return fmt::format("method exact: {}", model.family().spec().sums
-                                             ? "a gaussian likelihood is a function of sums by level; no row is read"
-                                             : "rows are drawn by their bounds, level by level");
+  return fmt::format("method exact: {}",
+                     model.family().spec().sums
+                         ? "a gaussian likelihood is a function of sums by level; no row is read"
+                         : "rows are drawn by their bounds, level by level");
 }
 
 [[noreturn]] void refuse_method(const Plan& plan) {
@@ -169,9 +169,9 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
         std::make_unique<ChainOf<LevelKernel>>(LevelKernel(reference, options, inner), context));
   };
   try {
-    out.promise = run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint,
-                             emit, make_chain,
-                             [&](std::size_t chain) { return start_of(*reference, plan, chain); });
+    out.promise =
+        run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint, emit,
+                   make_chain, [&](std::size_t chain) { return start_of(*reference, plan, chain); });
   } catch (...) {
     finish();
     throw;
