@@ -36,12 +36,6 @@ struct UsedColumn {
   bool text = false;  // otherwise numbers
 };
 
-// What the posterior says of one effect of one level of a grouping.
-struct GroupEffect {
-  std::string group, level, effect;
-  double mean = 0, sd = 0, q5 = 0, q95 = 0, rhat = 0;
-};
-
 struct FitResult {
   std::vector<std::string> names;
   std::vector<UsedColumn> columns;  // in the order of the data, so that '.' means the same again
@@ -49,9 +43,9 @@ struct FitResult {
   std::vector<ChainDraws> chains;
   RunSummary summary;
   std::vector<GroupEffect> effects;  // of all levels, unless nothing was to be kept of them
-  RunFacts facts;                 // what a report shows beside it
-  FitOptions options;             // those in force: with the seed that was drawn
-  std::uint64_t fingerprint = 0;  // of the data
+  RunFacts facts;                    // what a report shows beside it
+  FitOptions options;                // those in force: with the seed that was drawn
+  std::uint64_t fingerprint = 0;     // of the data
 };
 
 // Reads options.data. With options.out, writes the run directory there (or continues it, with
