@@ -126,6 +126,38 @@ class Fit:
         return frame_of(columns, list(parameters), "parameter")
 
     @property
+    def effects(self) -> np.ndarray | None:
+        """All draws of group effects: chain x draw x effect, in the order of :meth:`groups`. A view of the fit's own memory.
+
+        None if the formula has no groups, or their draws were not kept (``save_groups``).
+        """
+        return self._core.effects
+
+    def groups(self, group: str | None = None):
+        """What the posterior says of the effects of levels: group, level, effect, mean, sd, q5, q95, rhat.
+
+        A DataFrame, or a structured array without pandas. With ``group``, of this grouping alone; the index then still
+        counts the effects as :attr:`effects` does.
+
+        >>> import mlo
+        >>> data = mlo.simulate("logistic", rows=2000, groups=["g:20:0.5"], seed=1)
+        >>> fit = mlo.fit("y ~ x1 + (1 | g)", data, seed=1)
+        >>> len(fit.groups()), fit.effects.shape
+        (20, (4, 1000, 20))
+        """
+        columns = self._core.groups()
+        names = list(dict.fromkeys(columns["group"]))
+        if not names:
+            raise usage("the fit has no group effects, or they were not kept", 'save_groups="yes" keeps them')
+        if group is None:
+            return frame_of(columns)
+        if group not in names:
+            raise usage(f"there is no grouping {group!r}", f"there are {', '.join(names)}")
+        chosen = [k for k, name in enumerate(columns["group"]) if name == group]
+        columns = {name: [values[k] for k in chosen] for name, values in columns.items()}
+        return frame_of(columns, chosen if optional("pandas") is not None else None)
+
+    @property
     def title(self) -> str:
         return self._info["title"]
 
@@ -207,7 +239,7 @@ class Fit:
     # ---- what follows from them
 
     def predict(self, data, *, type: str = "response", interval: float = 0.9, missing: str = "empty",
-                new_levels: str = "error", seed: int | None = None, threads: int = 0, progress=None, **reading):
+                new_levels: str = "sample", seed: int | None = None, threads: int = 0, progress=None, **reading):
         """Predict rows of other data: a DataFrame with mean, sd and two quantiles, by the index of the data.
 
         With ``family="softmax"`` these are the probabilities of each class: columns ``CLASS:mean`` and so on.
@@ -222,10 +254,11 @@ class Fit:
             The share of the draws between the two quantiles, equal tails.
         missing : "empty" | "error"
             What to do with rows that have a missing cell: NaN, or raise DataError.
-        new_levels : "error" | "missing"
-            What to do with levels of a factor that the data of the fit did not have.
+        new_levels : "sample" | "population" | "error" | "missing"
+            Levels that the data of the fit did not have. Of a grouping: draw their effects from its law, leave the effects
+            out, raise DataError, or NaN. Of a factor: NaN with "missing", otherwise raise DataError.
         seed : int
-            Of ``type="draw"``; otherwise the fit's.
+            Of ``type="draw"`` and of ``new_levels="sample"``; otherwise the fit's.
         threads : int
             0: as many as the machine has.
         progress : None, bool or callable

@@ -55,6 +55,18 @@ py::array draws_view(const py::object& self) {
   return view;
 }
 
+// None if the draws of group effects were not kept.
+py::object effects_view(const py::object& self) {
+  const auto& fit = self.cast<const HeldFit&>();
+  if (fit.effect_data() == nullptr) return py::none();
+  const auto step = static_cast<py::ssize_t>(sizeof(float));
+  const auto effects = static_cast<py::ssize_t>(fit.effects()), draws = static_cast<py::ssize_t>(fit.draws());
+  py::array view(py::dtype::of<float>(), {static_cast<py::ssize_t>(fit.chains()), draws, effects},
+                 {draws * effects * step, effects * step, step}, fit.effect_data(), self);
+  view.attr("setflags")("write"_a = false);
+  return view;
+}
+
 // Columns that grow while rows are predicted.
 struct Predicted {
   std::vector<double> mean, sd, low, high;
@@ -65,6 +77,26 @@ py::array_t<double> array_of(std::vector<double> values) {
   auto* const kept = new std::vector<double>(std::move(values));
   const py::capsule owner(kept, [](void* memory) { delete static_cast<std::vector<double>*>(memory); });
   return py::array_t<double>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
+}
+
+// The columns of the table of group effects.
+py::dict groups_of(const HeldFit& fit) {
+  const std::vector<GroupEffect>& effects = fit.result().effects;
+  const auto texts = [&](std::string GroupEffect::*field) {
+    py::list out(effects.size());
+    for (std::size_t k = 0; k < effects.size(); ++k) out[k] = py::str(effects[k].*field);
+    return out;
+  };
+  const auto numbers = [&](double GroupEffect::*field) {
+    std::vector<double> out;
+    out.reserve(effects.size());
+    for (const GroupEffect& e : effects) out.push_back(e.*field);
+    return array_of(std::move(out));
+  };
+  return py::dict("group"_a = texts(&GroupEffect::group), "level"_a = texts(&GroupEffect::level),
+                  "effect"_a = texts(&GroupEffect::effect), "mean"_a = numbers(&GroupEffect::mean),
+                  "sd"_a = numbers(&GroupEffect::sd), "q5"_a = numbers(&GroupEffect::q5),
+                  "q95"_a = numbers(&GroupEffect::q95), "rhat"_a = numbers(&GroupEffect::rhat));
 }
 
 py::dict predict_rows(const HeldFit& fit, const py::object& data, PredictOptions options,
@@ -145,6 +177,17 @@ HeldFit::HeldFit(FitResult result) : result_(std::move(result)) {
                   chain.draws.begin() + static_cast<std::ptrdiff_t>(numbers));
     HugeVector<double>().swap(chain.draws);
   }
+  const std::size_t floats = draws_per_chain_ * effects();
+  const bool kept =
+      floats > 0 && std::all_of(result_.chains.begin(), result_.chains.end(),
+                                [&](const ChainDraws& c) { return c.effects.size() >= floats; });
+  if (kept) effects_.reserve(floats * result_.chains.size());
+  for (ChainDraws& chain : result_.chains) {
+    if (kept)
+      effects_.insert(effects_.end(), chain.effects.begin(),
+                      chain.effects.begin() + static_cast<std::ptrdiff_t>(floats));
+    HugeVector<float>().swap(chain.effects);
+  }
 }
 
 FitResult HeldFit::with_draws() const {
@@ -155,6 +198,9 @@ FitResult HeldFit::with_draws() const {
     const double* const first = draws_.data() + c * numbers;
     chain.dim = dim();
     chain.draws.assign(first, first + numbers);
+    const std::size_t floats = draws_per_chain_ * effects();
+    if (!effects_.empty())
+      chain.effects.assign(effects_.data() + c * floats, effects_.data() + (c + 1) * floats);
     shorten(chain, draws_per_chain_);
   }
   return out;
@@ -179,6 +225,8 @@ void add_fits(py::module_& module) {
   });
   fit_class.def_property_readonly("names", [](const HeldFit& f) { return f.result().names; })
       .def_property_readonly("draws", &draws_view)
+      .def_property_readonly("effects", &effects_view)
+      .def("groups", &groups_of)
       .def_property_readonly("table",
                              [](const HeldFit& f) { return as_table(in_python(f.result().summary)); })
       .def_property_readonly("json", [](const HeldFit& f) { return as_json(in_python(f.result().summary)); })

@@ -26,11 +26,17 @@ class HeldFit {
   [[nodiscard]] std::size_t draws() const noexcept { return draws_per_chain_; }
   [[nodiscard]] std::size_t dim() const noexcept { return result_.names.size(); }
   [[nodiscard]] const double* data() const noexcept { return draws_.data(); }
+  // Group effects per draw, and their draws in the same order; null if these were not kept.
+  [[nodiscard]] std::size_t effects() const noexcept { return result_.effects.size(); }
+  [[nodiscard]] const float* effect_data() const noexcept {
+    return effects_.empty() ? nullptr : effects_.data();
+  }
 
  private:
   FitResult result_;
   std::size_t draws_per_chain_ = 0;
   HugeVector<double> draws_;
+  HugeVector<float> effects_;
 };
 
 void add_fits(pybind11::module_& module);

@@ -75,10 +75,25 @@ void run(const PredictCommand& command) {
               : command.out.ends_with(".parquet") ? predict_parquet(command.out, command.options, predicting)
                                                   : predict_to(command.out, command.options, predicting);
   }
-  if (command.quiet || account.missing == 0) return;
-  fmt::print(stderr,
-             "mlo predict: {} of {} rows have a missing cell or a new level: their predictions are empty\n",
-             grouped(account.missing), grouped(account.rows));
+  if (command.quiet) return;
+  if (account.missing > 0)
+    fmt::print(stderr,
+               "mlo predict: {} of {} rows have a missing cell or a new level: their predictions are empty\n",
+               grouped(account.missing), grouped(account.rows));
+  if (account.new_groups > 0)
+    fmt::print(
+        stderr,
+        "mlo predict: {} of {} rows have a group that the data of the fit did not have: its effects are "
+        "{} (--new-levels {})\n",
+        grouped(account.new_groups), grouped(account.rows),
+        command.options.new_levels == "sample" ? "drawn from the law of all groups" : "left out",
+        command.options.new_levels);
+  if (account.without_effects > 0)
+    fmt::print(
+        stderr,
+        "mlo predict: {} of {} rows have groups of the fit, but their effects were not kept and are left "
+        "out (mlo fit --save-groups yes keeps them)\n",
+        grouped(account.without_effects), grouped(account.rows));
 }
 
 }  // namespace
@@ -98,8 +113,11 @@ void add_predict(CLI::App& app) {
       ->capture_default_str();
   c->add_option("--missing", o.missing, "Rows with missing cells: empty (fields) or error")
       ->capture_default_str();
-  c->add_option("--new-levels", o.new_levels,
-                "Levels of a factor that the data of the fit did not have: error, or missing (empty fields)")
+  c->add_option(
+       "--new-levels", o.new_levels,
+       "Levels that the data of the fit did not have. Of a grouping: sample (effects drawn from its "
+       "law), population (no effects), error, or missing (empty fields); of a factor: missing, or an "
+       "error otherwise")
       ->capture_default_str();
   // The words of the options of fit.
   const auto file_option = [&](const char* name, std::optional<std::string>& value) {
@@ -112,7 +130,8 @@ void add_predict(CLI::App& app) {
   file_option("decimal", o.decimal);
   file_option("comment", o.comment);
   file_option("na", o.na);
-  CLI::Option* seed = c->add_option("--seed", command->seed, "Seed of --type draw. Default: the run's")
+  CLI::Option* seed = c->add_option("--seed", command->seed,
+                                    "Seed of --type draw and of --new-levels sample. Default: the run's")
                           ->check(whole_number());
   c->add_option("--threads", o.threads, "Number of threads; 0 = all that the machine has")
       ->check(integer())

@@ -17,6 +17,7 @@
 #include "data/row_cells.hpp"
 #include "data/value_kinds.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/hash.hpp"
 #include "mlo/base/text.hpp"
 
 namespace mlo {
@@ -303,6 +304,7 @@ GroupCodes::GroupCodes(const GroupRecipe& recipe, std::span<const Variable> grou
       visit(first, std::min(block_rows, rows - first));
   };
   std::vector<std::vector<std::uint32_t>> places(parts);
+  std::vector<std::vector<std::string>> labels(parts);  // of numbers
   for (std::size_t k = 0; k < parts; ++k) {
     if (grouping[k].is_factor()) {
       places[k] = values::places_in(recipe.levels[k], grouping[k].values->levels, unknown_level);
@@ -313,10 +315,10 @@ GroupCodes::GroupCodes(const GroupRecipe& recipe, std::span<const Variable> grou
       for (std::size_t i = 0; i < count; ++i)
         if (std::isfinite(values[i])) numbers[k].add(key_of(values[i]));
     });
-    std::vector<std::string> labels;
-    labels.reserve(numbers[k].keys().size());
-    for (const std::uint64_t key : numbers[k].keys()) labels.push_back(label_of(std::bit_cast<double>(key)));
-    places[k] = values::places_in(recipe.levels[k], labels, unknown_level);
+    labels[k].reserve(numbers[k].keys().size());
+    for (const std::uint64_t key : numbers[k].keys())
+      labels[k].push_back(label_of(std::bit_cast<double>(key)));
+    places[k] = values::places_in(recipe.levels[k], labels[k], unknown_level);
   }
   std::vector<std::uint32_t> part(block_rows);
   for_each_block([&](std::size_t first, std::size_t count) {
@@ -341,6 +343,27 @@ GroupCodes::GroupCodes(const GroupRecipe& recipe, std::span<const Variable> grou
       }
     }
   });
+  if (std::find(codes_.begin(), codes_.end(), unknown_level) == codes_.end()) return;
+  keys_.assign(rows, 0);
+  for (std::size_t k = 0; k < parts; ++k) {
+    const std::vector<std::string>& names = grouping[k].is_factor() ? grouping[k].values->levels : labels[k];
+    std::vector<std::uint64_t> hashes;
+    hashes.reserve(names.size());
+    for (const std::string& name : names) hashes.push_back(fingerprint_of(name));
+    for_each_block([&](std::size_t first, std::size_t count) {
+      if (grouping[k].is_factor()) {
+        grouping[k].values->codes(first, std::span(part).first(count));
+      } else {
+        grouping[k].values->numbers(first, count, values);
+        for (std::size_t i = 0; i < count; ++i)
+          part[i] = std::isfinite(values[i]) ? numbers[k].find(key_of(values[i])) : missing_level;
+      }
+      for (std::size_t i = 0; i < count; ++i)
+        if (codes_[first + i] == unknown_level)
+          // A factor whose levels were learnt in the fit, such as relevel(g), does not tell new ones apart.
+          keys_[first + i] = mixed(keys_[first + i] + (part[i] < hashes.size() ? hashes[part[i]] : 1));
+    });
+  }
 }
 
 }  // namespace mlo

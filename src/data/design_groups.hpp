@@ -70,9 +70,12 @@ class GroupCodes {
   GroupCodes(const GroupRecipe& recipe, std::span<const Variable> grouping, std::size_t rows);
   // A group of the fit, missing_level, or unknown_level for a group that the fit has not seen.
   [[nodiscard]] std::uint32_t operator[](std::size_t row) const noexcept { return codes_[row]; }
+  // Of a group that the fit has not seen: a hash of its name. 0 for other rows.
+  [[nodiscard]] std::uint64_t key(std::size_t row) const noexcept { return keys_.empty() ? 0 : keys_[row]; }
 
  private:
   std::vector<std::uint32_t> codes_;
+  std::vector<std::uint64_t> keys_;  // empty if there are no new groups
 };
 
 }  // namespace mlo

@@ -185,16 +185,35 @@ struct NewRows::Impl {
       if (variables[v].is_factor())
         look_for_new_levels(variables[v].expression, *variables[v].values, block.codes[v], first, complete);
   }
+  // The same for groups.
+  void look_for_new_groups(const Group& group, std::size_t first, std::span<char> complete) const {
+    if (!options.new_groups) return;
+    for (std::size_t i = 0; i < complete.size(); ++i) {
+      if ((*group.codes)[first + i] != unknown_level || complete[i] == 0) continue;
+      if (*options.new_groups == NewLevels::error) {
+        std::vector<Expression> parts;
+        for (const Variable& variable : group.grouping) parts.push_back(variable.expression);
+        throw DataError(
+            table.source.place(first + i),
+            fmt::format("the data of the fit did not have this group ({}); `new-levels sample` draws its "
+                        "effects from the law of all groups, `new-levels population` leaves them out",
+                        cells.words(parts, first + i)));
+      }
+      complete[i] = 0;
+    }
+  }
   void fill_group(const Group& group, const VariableBlock& effects, std::size_t first,
                   std::span<const char> complete, const GroupBlock& out) const {
     const std::size_t count = complete.size(), dim = group.origin.size();
     const std::size_t first_effect = group.effects.intercept ? 1 : 0, width = dim - first_effect;
     assert(out.codes.size() == count && out.z.size() == count * width);
+    assert(out.keys.empty() || out.keys.size() == count);
     std::vector<double> row(dim);
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<float> z = out.z.subspan(i * width, width);
       const std::uint32_t code = (*group.codes)[first + i];
       out.codes[i] = complete[i] == 0 || code >= unknown_level ? new_group : code;
+      if (!out.keys.empty()) out.keys[i] = group.codes->key(first + i);
       std::fill(z.begin(), z.end(), 0.0F);
       if (complete[i] == 0 || width == 0) continue;
       bool finite = group.plain.write(effects, count, i, row);
@@ -274,6 +293,7 @@ void NewRows::fill(std::size_t first, const Block& out) const {
   m.look_for_new_levels(m.plan.variables, block, first, out.complete);
   for (std::size_t g = 0; g < m.groups.size(); ++g)
     m.look_for_new_levels(m.groups[g].plan.variables, effects[g], first, out.complete);
+  for (const Impl::Group& group : m.groups) m.look_for_new_groups(group, first, out.complete);
   std::fill(out.x.begin(), out.x.end(), 0.0);
   for (std::size_t i = 0; i < count; ++i) {
     const std::span<double> row = out.x.subspan(i * p, p);

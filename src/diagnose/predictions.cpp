@@ -49,10 +49,12 @@ class Predictor::Worker {
         values_(draws_),
         finder_(draws_, {0.5 - 0.5 * predictor.options_.interval, 0.5 + 0.5 * predictor.options_.interval}) {}
 
-  // At most rows_at_a_time rows.
-  void predict(std::size_t first, std::span<const double> x, std::span<const double> offsets,
-               std::span<Prediction> out) {
+  // At most rows_at_a_time rows, from place `at` on.
+  void predict(std::size_t first, std::size_t at, std::span<const double> x, std::span<const double> offsets,
+               std::span<Prediction> out, const AddToPredictors& more) {
     p_.draws_->predictors(x, offsets, 0, draws_, stride_, eta_);
+    for (std::size_t r = 0; r < out.size() && more; ++r)
+      more(at + r, 0, std::span(eta_).subspan(r * stride_, draws_));
     for (std::size_t r = 0; r < out.size(); ++r)
       out[r] = prediction(first + r, std::span<const double>(eta_).subspan(r * stride_, draws_));
   }
@@ -140,7 +142,8 @@ Predictor::Predictor(const FamilySpec& family, const FamilyNumbers& numbers, con
 }
 
 void Predictor::predict(ThreadPool& pool, std::size_t first, std::span<const double> x,
-                        std::span<const double> offsets, std::span<Prediction> out) const {
+                        std::span<const double> offsets, std::span<Prediction> out,
+                        const AddToPredictors& more) const {
   const std::size_t rows = out.size(), dim = draws_->coefficients();
   assert(x.size() == rows * dim && offsets.size() == rows);
   // A task is large enough that its buffers cost nothing, and small enough that threads end together.
@@ -150,8 +153,8 @@ void Predictor::predict(ThreadPool& pool, std::size_t first, std::span<const dou
     const std::size_t end = std::min(rows, (task + 1) * task_rows);
     for (std::size_t r = task * task_rows; r < end; r += Worker::rows_at_a_time) {
       const std::size_t here = std::min(Worker::rows_at_a_time, end - r);
-      worker.predict(first + r, x.subspan(r * dim, here * dim), offsets.subspan(r, here),
-                     out.subspan(r, here));
+      worker.predict(first + r, r, x.subspan(r * dim, here * dim), offsets.subspan(r, here),
+                     out.subspan(r, here), more);
     }
   });
 }

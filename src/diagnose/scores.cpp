@@ -39,17 +39,21 @@ class RowScorer {
  public:
   static constexpr std::size_t most_rows = 64;
 
-  RowScorer(const Family& family, const PosteriorDraws& draws) : family_(family), draws_(draws) {}
+  RowScorer(const Family& family, const PosteriorDraws& draws, const AddToPredictors& more)
+      : family_(family), draws_(draws), more_(more) {}
 
-  void score(std::span<const double> x, std::span<const double> offsets, std::span<const double> y,
-             std::span<double> log_densities, std::span<double> means) {
+  // place: the number of the first row.
+  void score(std::size_t place, std::span<const double> x, std::span<const double> offsets,
+             std::span<const double> y, std::span<double> log_densities, std::span<double> means) {
     const std::size_t rows = y.size();
-    reference(x, offsets, y);
+    reference(place, x, offsets, y);
     std::vector<double> sums(rows, 0.0), eta(rows), part(rows);
     std::fill(means.begin(), means.end(), 0.0);
     for (std::size_t first = 0; first < draws_.draws(); first += most_draws) {
       const std::size_t count = std::min(most_draws, draws_.draws() - first);
       draws_.predictors(x, offsets, first, count, stride, eta_);
+      for (std::size_t r = 0; r < rows && more_; ++r)
+        more_(place + r, first, std::span(eta_).subspan(r * stride, count));
       for (std::size_t s = 0; s < count; ++s) {
         for (std::size_t r = 0; r < rows; ++r) eta[r] = eta_[r * stride + s];
         family_.terms({eta, y, log_second(first + s)}, part);
@@ -65,8 +69,9 @@ class RowScorer {
     for (std::size_t r = 0; r < rows; ++r) {
       means[r] /= n;
       // Normal numbers only: a sum of subnormal ones has lost digits.
-      log_densities[r] = std::isnormal(sums[r]) ? reference_[r] + std::log(sums[r] / n)
-                                                : log_density(x.subspan(r * dim, dim), offsets[r], y[r]);
+      log_densities[r] = std::isnormal(sums[r])
+                             ? reference_[r] + std::log(sums[r] / n)
+                             : log_density(place + r, x.subspan(r * dim, dim), offsets[r], y[r]);
     }
   }
 
@@ -80,11 +85,13 @@ class RowScorer {
 
   // The terms at the mean of the draws: densities are summed relative to them. The result is the same for any
   // other reference, but for rounding, as long as the sum neither overflows nor underflows.
-  void reference(std::span<const double> x, std::span<const double> offsets, std::span<const double> y) {
+  void reference(std::size_t place, std::span<const double> x, std::span<const double> offsets,
+                 std::span<const double> y) {
     const std::size_t dim = draws_.coefficients();
     std::vector<double> eta(offsets.begin(), offsets.end());
     for (std::size_t r = 0; r < eta.size(); ++r)
       for (std::size_t j = 0; j < dim; ++j) eta[r] += x[r * dim + j] * draws_.mean(j);
+    for (std::size_t r = 0; r < eta.size() && more_; ++r) eta[r] += mean_of_more(place + r);
     reference_.resize(y.size());
     const auto second = draws_.second();
     const double sum = std::accumulate(second.begin(), second.end(), 0.0);
@@ -92,11 +99,24 @@ class RowScorer {
     family_.terms({eta, y, log_mean}, reference_);
   }
 
+  // What is added to the predictors of a row: of all draws, and their mean.
+  [[nodiscard]] std::vector<double> more_of(std::size_t place) const {
+    std::vector<double> out(PosteriorDraws::padded(draws_.draws()), 0.0);
+    if (more_) more_(place, 0, std::span(out).first(draws_.draws()));
+    return out;
+  }
+  [[nodiscard]] double mean_of_more(std::size_t place) const {
+    const std::vector<double> more = more_of(place);
+    const auto end = more.begin() + static_cast<std::ptrdiff_t>(draws_.draws());
+    return std::accumulate(more.begin(), end, 0.0) / static_cast<double>(draws_.draws());
+  }
+
   // The slow way, for a row whose densities differ too much from the reference.
-  [[nodiscard]] double log_density(std::span<const double> x, double offset, double y) {
+  [[nodiscard]] double log_density(std::size_t place, std::span<const double> x, double offset, double y) {
     std::vector<double> terms(draws_.draws());
+    const std::vector<double> more = more_of(place);
     for (std::size_t s = 0; s < terms.size(); ++s) {
-      double eta = offset;
+      double eta = offset + more[s];
       for (std::size_t j = 0; j < x.size(); ++j) eta += x[j] * draws_.coefficient(j, s);
       family_.terms({{&eta, 1}, {&y, 1}, log_second(s)}, {&terms[s], 1});
     }
@@ -105,6 +125,7 @@ class RowScorer {
 
   const Family& family_;
   const PosteriorDraws& draws_;
+  const AddToPredictors& more_;
   std::vector<double> eta_ = std::vector<double>(most_rows * stride);
   std::vector<double> reference_;
 };
@@ -171,8 +192,8 @@ Scores score(const Family& family, const PosteriorDraws& draws, const ScoredRows
     const std::size_t first = task * block, count = std::min(block, all - first);
     std::vector<double> x(count * dim), offsets(count);
     rows.fill(first, x, offsets);
-    RowScorer(family, draws)
-        .score(x, offsets, std::span(rows.y).subspan(first, count),
+    RowScorer(family, draws, rows.more)
+        .score(first, x, offsets, std::span(rows.y).subspan(first, count),
                std::span(log_densities).subspan(first, count), std::span(means).subspan(first, count));
   });
   std::vector<double> y = rows.y;

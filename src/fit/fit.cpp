@@ -335,6 +335,15 @@ KeptEffects kept_effects(const FitOptions& options, const GroupedModel& model) {
   return bytes <= most_bytes ? KeptEffects::draws : KeptEffects::summary;
 }
 
+// Known before sampling, not after.
+void check_holdout(const FitOptions& options, KeptEffects kept) {
+  if (options.holdout && kept != KeptEffects::draws)
+    throw UsageError(
+        fmt::format("`holdout` needs the draws of group effects, which {}; use `save-groups yes`",
+                    options.save_groups ? fmt::format("`save-groups {}` does not keep", *options.save_groups)
+                                        : "take more than 200 MB and are not kept"));
+}
+
 // The columns of the table in the order of the header.
 std::vector<UsedColumn> used_columns(const std::vector<std::string>& header, const Table& table) {
   std::map<std::string_view, const Column*> used;
@@ -362,6 +371,10 @@ void add_holdout(const FitOptions& options, const HeldOutRows& held, FitResult& 
   s.holdout = held.score(options, result.chains);
   s.notes.push_back(fmt::format("{} of {} rows were held out (`holdout {}`)", grouped(held.size()),
                                 grouped(s.data.rows), *options.holdout));
+  if (const std::size_t fresh = held.new_groups(); fresh > 0)
+    s.notes.push_back(fmt::format(
+        "{} of them have a group that no other row has: its effects are drawn from the law of all groups",
+        grouped(fresh)));
 }
 
 // The options of a run that is to be resumed: its own, except for the threads.
@@ -405,6 +418,8 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
       options, loaded.grouped
                    ? DataFacts{loaded.grouped->rows().size(), loaded.grouped->main_parameters(), false}
                    : DataFacts{loaded.model->rows(), loaded.model->dim(), loaded.model->all_positive()});
+  const KeptEffects kept = loaded.grouped ? kept_effects(options, *loaded.grouped) : KeptEffects::none;
+  if (loaded.grouped) check_holdout(options, kept);
   const double read_seconds = timer.seconds();
 
   Keeping keeping;
@@ -418,8 +433,7 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
     keeping.checkpoint = directory->checkpoints(key);
     keeping.before_sampling = [&] { directory->begin(options, reader.fingerprint()); };
   }
-  Samples samples = loaded.grouped ? sample(*loaded.grouped, plan, kept_effects(options, *loaded.grouped),
-                                            watcher, std::move(keeping))
+  Samples samples = loaded.grouped ? sample(*loaded.grouped, plan, kept, watcher, std::move(keeping))
                                    : sample(*loaded.model, plan, watcher, std::move(keeping));
   FitResult result = summarised(options, plan, std::move(loaded), std::move(samples));
   if (held) add_holdout(options, *held, result);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "fit/group_rows.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/diagnose/class_predictions.hpp"
@@ -35,6 +36,8 @@ NewRowOptions row_options(const FitOptions& options) {
 HeldOutRows::HeldOutRows(const FitOptions& options, const Formula& formula, const Recipe& recipe, Table table)
     : table_(std::move(table)),
       rows_(without_counts(formula), recipe, table_, row_options(options)),
+      laws_(laws_of(formula, recipe)),
+      groups_(row_groups(rows_, table_.rows)),
       y_(table_.rows),
       complete_(table_.rows) {
   const FamilySpec& family = *find_family(options.family);
@@ -42,10 +45,12 @@ HeldOutRows::HeldOutRows(const FitOptions& options, const Formula& formula, cons
   std::vector<double> x(part * rows_.dim()), offsets(part);
   for (std::size_t first = 0; first < size(); first += part) {
     const std::size_t count = std::min(part, size() - first);
+    const std::vector<NewRows::GroupBlock> blocks = group_blocks(rows_, groups_, first, count);
     rows_.fill(first, {.x = std::span(x).first(count * rows_.dim()),
                        .offsets = std::span(offsets).first(count),
                        .y = std::span(y_).subspan(first, count),
-                       .complete = std::span(complete_).subspan(first, count)});
+                       .complete = std::span(complete_).subspan(first, count),
+                       .groups = blocks});
   }
   for (std::size_t i = 0; i < size() && family.accepts != nullptr; ++i)
     if (complete_[i] != 0 && !family.accepts(y_[i]))
@@ -76,6 +81,17 @@ void HeldOutRows::code_classes(const Formula& formula, const Recipe& recipe) {
   }
 }
 
+std::size_t HeldOutRows::new_groups() const noexcept {
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < size(); ++i)
+    out += complete_[i] != 0 &&
+                   std::any_of(groups_.begin(), groups_.end(),
+                               [&](const RowGroups& term) { return term.codes[i] == GroupDraws::new_level; })
+               ? 1
+               : 0;
+  return out;
+}
+
 Scores HeldOutRows::score(const FitOptions& options, std::span<const ChainDraws> chains) const {
   ThreadPool pool(static_cast<std::size_t>(options.threads));
   const auto fill = [this](std::size_t first, std::span<double> x, std::span<double> offsets) {
@@ -88,7 +104,14 @@ Scores HeldOutRows::score(const FitOptions& options, std::span<const ChainDraws>
         .score({.y = y_, .complete = complete_, .fill = fill}, classes_, pool);
   const std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
   const PosteriorDraws draws(chains, rows_.dim(), family->estimates_second());
-  return mlo::score(*family, draws, {.y = y_, .complete = complete_, .fill = fill}, pool);
+  if (laws_.empty()) return mlo::score(*family, draws, {.y = y_, .complete = complete_, .fill = fill}, pool);
+  GroupDraws effects(chains, laws_, rows_.dim() + (family->estimates_second() ? 1 : 0),
+                     {.sample = true, .seed = *options.seed});
+  effects.prepare(groups_, pool);
+  const auto more = [&](std::size_t row, std::size_t first, std::span<double> eta) {
+    effects.add(groups_, row, first, eta);
+  };
+  return mlo::score(*family, draws, {.y = y_, .complete = complete_, .fill = fill, .more = more}, pool);
 }
 
 }  // namespace mlo

@@ -11,6 +11,7 @@
 #include "mlo/data/formula.hpp"
 #include "mlo/data/new_rows.hpp"
 #include "mlo/data/table.hpp"
+#include "mlo/diagnose/group_draws.hpp"
 #include "mlo/diagnose/scores.hpp"
 #include "mlo/method/options.hpp"
 
@@ -26,13 +27,19 @@ class HeldOutRows {
   HeldOutRows& operator=(const HeldOutRows&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return y_.size(); }
+  // With group effects, their draws must have been kept. Those of levels that the fit has not seen are drawn
+  // from the law of all levels.
   [[nodiscard]] Scores score(const FitOptions& options, std::span<const ChainDraws> chains) const;
+  // Rows with such a level.
+  [[nodiscard]] std::size_t new_groups() const noexcept;
 
  private:
   void code_classes(const Formula& formula, const Recipe& recipe);
 
   Table table_;
   NewRows rows_;  // refers to table_
+  std::vector<GroupLaw> laws_;
+  std::vector<RowGroups> groups_;  // empty if there are no group effects
   std::vector<double> y_;
   std::vector<char> complete_;
   std::vector<std::string> classes_;  // only of a family of classes

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "fit/data_source.hpp"
+#include "fit/group_rows.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/data/new_rows.hpp"
@@ -65,7 +66,8 @@ struct Buffers {
 
 // Predicts rows from their columns, whatever the family is.
 using PredictBlock = std::function<void(ThreadPool& pool, std::size_t first, std::span<const double> x,
-                                        std::span<const double> offsets, std::span<Prediction> out)>;
+                                        std::span<const double> offsets, std::span<Prediction> out,
+                                        const AddToPredictors& more)>;
 
 struct BlockPredictor {
   PredictBlock predict;
@@ -81,16 +83,18 @@ BlockPredictor predictor_of(const PredictOptions& options, const KeptRun& run, c
     const auto predictor =
         std::make_shared<const ClassPredictor>(run.chains, width, run.recipe.classes.size());
     return {[predictor, how](ThreadPool& pool, std::size_t /*first*/, std::span<const double> x,
-                             std::span<const double> /*offsets*/,
-                             std::span<Prediction> out) { predictor->predict(pool, how, x, out); },
+                             std::span<const double> /*offsets*/, std::span<Prediction> out,
+                             const AddToPredictors& /*more*/) { predictor->predict(pool, how, x, out); },
             predictor->draws()};
   }
   const auto draws = std::make_shared<const PosteriorDraws>(run.chains, width,
                                                             estimates_second(family, run.options.numbers));
   const auto predictor = std::make_shared<const Predictor>(family, run.options.numbers, *draws, how);
   return {[draws, predictor](ThreadPool& pool, std::size_t first, std::span<const double> x,
-                             std::span<const double> offsets,
-                             std::span<Prediction> out) { predictor->predict(pool, first, x, offsets, out); },
+                             std::span<const double> offsets, std::span<Prediction> out,
+                             const AddToPredictors& more) {
+            predictor->predict(pool, first, x, offsets, out, more);
+          },
           draws->draws()};
 }
 
@@ -100,6 +104,95 @@ std::size_t parameters_of(const KeptRun& run, const FamilySpec& family) {
   if (family.classes) return run.recipe.classes.size() < 2 ? 0 : width * (run.recipe.classes.size() - 1);
   return width + (estimates_second(family, run.options.numbers) ? 1 : 0);
 }
+
+NewRowOptions row_options(const PredictOptions& options) {
+  NewRowOptions out{.response = false,
+                    .missing = options.missing == "error" ? Missing::error : Missing::drop,
+                    .new_levels = options.new_levels == "missing" ? NewLevels::missing : NewLevels::error};
+  if (options.new_levels == "missing" || options.new_levels == "error") out.new_groups = out.new_levels;
+  return out;
+}
+
+// The parameters of a run are coefficients, the second parameter, and the terms' sds and correlations.
+void check_parameters(const KeptRun& run, const FamilySpec& family, const std::vector<GroupLaw>& laws) {
+  std::size_t expected = parameters_of(run, family);
+  for (const GroupLaw& law : laws) expected += law.parameters();
+  if (expected != run.names.size())
+    throw DataError(run.directory + "/run.json",
+                    fmt::format("{} parameters, but its recipe has {} columns and {} groupings: not a run of "
+                                "this version",
+                                run.names.size(), run.recipe.names.size(), laws.size()));
+}
+
+// Whether something is simulated, so that a seed has a meaning.
+void check_seed(const PredictOptions& options, bool groups) {
+  if (!options.seed || options.type == "draw" || (groups && options.new_levels == "sample")) return;
+  throw UsageError(fmt::format("`seed` has no meaning with `type {}`{}: nothing is simulated", options.type,
+                               groups ? fmt::format(" and `new-levels {}`", options.new_levels) : ""));
+}
+
+// The groups of some rows: looks at them before they are predicted.
+class GroupsOfRows {
+ public:
+  GroupsOfRows(const PredictOptions& options, const KeptRun& run, const NewRows& rows,
+               std::vector<GroupLaw> laws, std::size_t first_parameter)
+      : population_(options.new_levels == "population"),
+        rows_(rows),
+        draws_(run.chains, std::move(laws), first_parameter,
+               {.sample = options.new_levels == "sample", .seed = options.seed.value_or(*run.options.seed)}) {
+  }
+
+  // So many that the effects of their levels take little memory, though every row may have levels of its own.
+  [[nodiscard]] std::size_t at_a_time(std::size_t most) const {
+    std::size_t effects = 0;
+    for (const GroupLaw& law : draws_.laws()) effects += law.dim;
+    if (effects == 0) return most;
+    constexpr std::size_t bytes = std::size_t{64} << 20U, fewest = 1024;
+    return std::clamp(bytes / (sizeof(float) * effects * std::max<std::size_t>(draws_.draws(), 1)), fewest,
+                      most);
+  }
+  void resize(std::size_t count) { groups_ = row_groups(rows_, count); }
+  [[nodiscard]] std::vector<NewRows::GroupBlock> blocks(std::size_t first, std::size_t count) {
+    return group_blocks(rows_, groups_, first, count);
+  }
+
+  // After the groups of the rows were written; `first` is the number of the first of them.
+  void prepare(ThreadPool& pool, std::size_t first, std::span<const char> complete, PredictAccount& account) {
+    if (groups_.empty()) return;
+    for (std::size_t i = 0; i < complete.size(); ++i) {
+      bool fresh = false, known = false;
+      for (const RowGroups& term : groups_) (term.codes[i] == GroupDraws::new_level ? fresh : known) = true;
+      if (complete[i] == 0) continue;
+      account.new_groups += fresh ? 1 : 0;
+      if (!known || draws_.kept()) continue;
+      if (!population_) refuse(first + i);
+      ++account.without_effects;
+    }
+    for (RowGroups& term : groups_)  // the last rows are fewer
+      std::fill(term.codes.begin() + static_cast<std::ptrdiff_t>(complete.size()), term.codes.end(),
+                GroupDraws::new_level);
+    draws_.prepare(groups_, pool);
+  }
+  [[nodiscard]] AddToPredictors more() const {
+    if (groups_.empty()) return {};
+    return [this](std::size_t row, std::size_t first, std::span<double> eta) {
+      draws_.add(groups_, row, first, eta);
+    };
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t row) const {
+    throw UsageError(fmt::format(
+        "{}: the draws of this row's group effects were not kept, so it cannot be predicted; fit again with "
+        "`save-groups yes`, or leave the effects out with `new-levels population`",
+        rows_.place(row)));
+  }
+
+  bool population_;
+  const NewRows& rows_;
+  GroupDraws draws_;
+  std::vector<RowGroups> groups_;
+};
 
 // Gives the columns the types that they had in the fit: numbers that are 0 and 1 may stand for FALSE and
 // TRUE, and the other way round. Text where the fit had numbers is a mistake, with its place.
@@ -127,10 +220,11 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
                        const PredictWatcher& watcher) {
   const FamilySpec& family = family_of(run);
   const Formula formula = parse_formula(run.options.formula, run.column_names());
-  if (parameters_of(run, family) != run.names.size())
-    throw DataError(run.directory + "/run.json",
-                    fmt::format("{} parameters, but its recipe has {} columns: not a run of this version",
-                                run.names.size(), run.recipe.names.size()));
+  if (formula.groups.size() != run.recipe.groups.size())
+    throw DataError(run.directory + "/run.json", "its formula and its recipe differ in their groupings");
+  std::vector<GroupLaw> laws = laws_of(formula, run.recipe);
+  check_parameters(run, family, laws);
+  check_seed(options, !laws.empty());
   const auto interrupted = [&] { return watcher.interrupt != nullptr && watcher.interrupt->load(); };
   const auto show = [&](const std::string& what, double share) {
     if (interrupted()) throw Interrupted("interrupted before all rows were predicted");
@@ -140,33 +234,38 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   check_header(data, reader.header(), wanted);
   Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
   agree_on_types(run, table);
-  const NewRows rows(formula, run.recipe, table,
-                     {.response = false,
-                      .missing = options.missing == "error" ? Missing::error : Missing::drop,
-                      .new_levels = options.new_levels == "missing" ? NewLevels::missing : NewLevels::error});
+  const NewRows rows(formula, run.recipe, table, row_options(options));
   const PredictionType type = type_of(options.type);
   const std::size_t outputs = outputs_of(options, run).size();
   const BlockPredictor predictor = predictor_of(options, run, family);
   ThreadPool pool(options.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
                                        : static_cast<std::size_t>(options.threads));
 
+  GroupsOfRows groups(options, run, rows, std::move(laws), parameters_of(run, family));
+
   PredictAccount account;
   account.draws = predictor.draws;
-  Buffers all(std::min(rows_at_a_time, rows.rows()), rows.dim(), outputs);
-  for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
-    const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
+  const std::size_t at_a_time = groups.at_a_time(rows_at_a_time);
+  Buffers all(std::min(at_a_time, rows.rows()), rows.dim(), outputs);
+  groups.resize(std::min(at_a_time, rows.rows()));
+  const AddToPredictors more = groups.more();
+  for (std::size_t first = 0; first < rows.rows(); first += at_a_time) {
+    const std::size_t count = std::min(at_a_time, rows.rows() - first);
     constexpr std::size_t part = 1024;
     const std::size_t dim = rows.dim();
     pool.run((count + part - 1) / part, [&](std::size_t task) {
       const std::size_t at = task * part, here = std::min(part, count - at);
+      const std::vector<NewRows::GroupBlock> blocks = groups.blocks(at, here);
       rows.fill(first + at, {.x = std::span(all.x).subspan(at * dim, here * dim),
                              .offsets = std::span(all.offsets).subspan(at, here),
                              .y = {},
-                             .complete = std::span(all.complete).subspan(at, here)});
+                             .complete = std::span(all.complete).subspan(at, here),
+                             .groups = blocks});
     });
+    groups.prepare(pool, first, std::span(all.complete).first(count), account);
     const std::span<Prediction> predictions = std::span(all.predictions).first(count * outputs);
     predictor.predict(pool, first, std::span(all.x).first(count * dim), std::span(all.offsets).first(count),
-                      predictions);
+                      predictions, more);
     for (std::size_t i = 0; i < count; ++i) {
       if (all.complete[i] == 0) {
         ++account.missing;
@@ -215,13 +314,12 @@ void check(const PredictOptions& options) {
     throw UsageError(fmt::format("`interval` must be between 0 and 1, exclusive (got {})", options.interval));
   if (options.missing != "empty" && options.missing != "error")
     throw UsageError(fmt::format("`missing` must be one of empty, error (got \"{}\")", options.missing));
-  if (options.new_levels != "error" && options.new_levels != "missing")
-    throw UsageError(
-        fmt::format("`new-levels` must be one of error, missing (got \"{}\")", options.new_levels));
+  if (options.new_levels != "sample" && options.new_levels != "population" && options.new_levels != "error" &&
+      options.new_levels != "missing")
+    throw UsageError(fmt::format(
+        "`new-levels` must be one of sample, population, error, missing (got \"{}\")", options.new_levels));
   if (options.threads < 0 || options.threads > 1024)
     throw UsageError(fmt::format("`threads` must be between 0 and 1024 (got {})", options.threads));
-  if (options.seed && options.type != "draw")
-    throw UsageError(fmt::format("`seed` has no meaning with `type {}`: nothing is simulated", options.type));
 }
 
 std::vector<std::string> text_columns_of(const KeptRun& run) {

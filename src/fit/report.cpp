@@ -110,8 +110,10 @@ std::string command_of(const FitOptions& options) {
 }
 
 ReportInput report_input(const FitResult& result, const Wording& wording) {
-  ReportInput input{
-      .summary = in_words(result.summary, wording), .chains = result.chains, .facts = result.facts};
+  ReportInput input{.summary = in_words(result.summary, wording),
+                    .chains = result.chains,
+                    .facts = result.facts,
+                    .effects = result.effects};
   fill_record(result.options,
               {.version = version(),
                .simd = simd_target(),
@@ -121,7 +123,10 @@ ReportInput report_input(const FitResult& result, const Wording& wording) {
 }
 
 ReportInput report_input(const KeptRun& run, const Wording& wording) {
-  ReportInput input{.summary = in_words(run.summary, wording), .chains = run.chains, .facts = run.facts};
+  ReportInput input{.summary = in_words(run.summary, wording),
+                    .chains = run.chains,
+                    .facts = run.facts,
+                    .effects = run.effects};
   fill_record(run.options, {.version = run.version, .simd = run.simd, .fingerprint = run.fingerprint}, input);
   return input;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "fit/group_files.hpp"
 #include "fit/run_directory.hpp"
@@ -56,16 +57,16 @@ KeptRun read_run(const std::string& run_directory) {
   return run;
 }
 
-KeptRun run_of(const FitResult& fit) {
+KeptRun run_of(FitResult fit) {
   return {.directory = {},
-          .options = fit.options,
-          .names = fit.names,
-          .columns = fit.columns,
-          .recipe = fit.recipe,
-          .chains = fit.chains,
-          .summary = fit.summary,
-          .effects = fit.effects,
-          .facts = fit.facts,
+          .options = std::move(fit.options),
+          .names = std::move(fit.names),
+          .columns = std::move(fit.columns),
+          .recipe = std::move(fit.recipe),
+          .chains = std::move(fit.chains),
+          .summary = std::move(fit.summary),
+          .effects = std::move(fit.effects),
+          .facts = std::move(fit.facts),
           .version = version(),
           .simd = simd_target(),
           .fingerprint = fmt::format("{:016x}", fit.fingerprint)};

@@ -93,7 +93,7 @@ GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const 
 }
 
 // What chains record: the main parameters, and the effects if they are kept.
-struct GroupDraws {
+struct GroupRecorder {
   const GroupedModel* model;
   KeptEffects kept;
   void to_user(Params theta, std::span<double> out) const { model->to_user(theta, out); }
@@ -168,15 +168,15 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
     out.sample_seconds = sampling.seconds();
   };
   const std::size_t main = model.main_parameters();
-  const GroupDraws draws{&model, kept};
+  const GroupRecorder draws{&model, kept};
   const MakeChain make_chain = [&](ThreadPool& inner, const ChainContext& context) {
-    return std::unique_ptr<AnyChain>(
-        std::make_unique<ChainOf<LevelKernel, GroupDraws>>(LevelKernel(reference, options, inner), draws, context));
+    return std::unique_ptr<AnyChain>(std::make_unique<ChainOf<LevelKernel, GroupRecorder>>(
+        LevelKernel(reference, options, inner), draws, context));
   };
   try {
     out.promise =
-        run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint,
-                   make_chain, [&](std::size_t chain) { return start_of(*reference, plan, chain); });
+        run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint, make_chain,
+                   [&](std::size_t chain) { return start_of(*reference, plan, chain); });
   } catch (...) {
     finish();
     throw;

@@ -70,9 +70,10 @@ bool report_is_interactive() noexcept { return !html::uplot_script.text.empty();
 std::string html_report(const ReportInput& input) {
   const ReportVerdict verdict = report_verdict(input);
   std::string sections, links;
-  for (const html::Section& s : {html::coefficient_table(input), html::forest(input), html::parameters(input),
-                                 html::pairs(input), html::predictive(input), html::holdout(input),
-                                 html::factors(input), html::cost(input), html::record(input)}) {
+  for (const html::Section& s :
+       {html::coefficient_table(input), html::forest(input), html::parameters(input), html::pairs(input),
+        html::predictive(input), html::holdout(input), html::factors(input), html::groups(input),
+        html::cost(input), html::record(input)}) {
     if (s.body.empty()) continue;
     links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", s.id, s.link);
     sections += fmt::format(

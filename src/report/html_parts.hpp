@@ -31,6 +31,7 @@ struct Section {
 [[nodiscard]] Section predictive(const ReportInput& input);
 [[nodiscard]] Section holdout(const ReportInput& input);
 [[nodiscard]] Section factors(const ReportInput& input);
+[[nodiscard]] Section groups(const ReportInput& input);
 [[nodiscard]] Section cost(const ReportInput& input);
 [[nodiscard]] Section record(const ReportInput& input);
 

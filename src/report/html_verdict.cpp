@@ -136,6 +136,31 @@ void say_convergence(const RunSummary& s, ReportVerdict& verdict) {
   }
 }
 
+// Effects of levels have an R-hat of their own, and there may be many of them: a little above 1.01 is chance.
+void say_groups(const ReportInput& input, ReportVerdict& verdict) {
+  if (input.effects.empty()) return;
+  const GroupEffect* worst = nullptr;
+  std::vector<std::string> groups;
+  for (const GroupEffect& e : input.effects) {
+    if (groups.empty() || groups.back() != e.group) groups.push_back(e.group);
+    if (std::isfinite(e.rhat) && (worst == nullptr || e.rhat > worst->rhat)) worst = &e;
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  std::string sentence = fmt::format("Beside these parameters there are {} group effects (of {})",
+                                     grouped(input.effects.size()), fmt::join(groups, ", "));
+  if (worst != nullptr && worst->rhat > 1.05) {
+    worsen(verdict, Level::care);
+    sentence += fmt::format(", on which the chains do not agree: R-hat is {:.3f} for {} of {} {}.",
+                            worst->rhat, worst->effect, worst->group, worst->level);
+  } else if (worst != nullptr) {
+    sentence += fmt::format("; the largest of their R-hats is {:.3f}.", worst->rhat);
+  } else {
+    sentence += "; their R-hats are not known.";
+  }
+  verdict.sentences.push_back(std::move(sentence));
+}
+
 // What the model does not imitate: figures far outside of their 90 % intervals, by half of their width (for a
 // normal law 3.3 sds from the mean), so that an alarm is rarely false.
 void say_check(const ReportInput& input, ReportVerdict& verdict) {
@@ -196,6 +221,7 @@ ReportVerdict report_verdict(const ReportInput& input) {
   ReportVerdict verdict{.level = Level::good};
   say_promise(input.summary, verdict);
   say_convergence(input.summary, verdict);
+  say_groups(input, verdict);
   say_data(input.summary, verdict);
   say_check(input, verdict);
   say_next(input, verdict);

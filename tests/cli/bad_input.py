@@ -1221,7 +1221,7 @@ class Predictions(CommandTest):
             self.refused(USAGE, f"--interval must be between 0 and 1, exclusive (got {value})",
                          *run, "--interval", value)
         self.refused(USAGE, '--missing must be one of empty, error (got "drop")', *run, "--missing", "drop")
-        self.refused(USAGE, '--new-levels must be one of error, missing (got "drop")', *run, "--new-levels", "drop")
+        self.refused(USAGE, '--new-levels must be one of sample, population, error, missing (got "drop")', *run, "--new-levels", "drop")
         self.refused(USAGE, "--threads must be between 0 and 1024 (got -1)", *run, "--threads", "-1")
         self.refused(USAGE, "--seed has no meaning with --type response: nothing is simulated", *run, "--seed", "1")
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ enum class NewLevels { error, missing };
 struct NewRowOptions {
   bool response = false;
   Missing missing = Missing::drop;
-  NewLevels new_levels = NewLevels::error;
+  NewLevels new_levels = NewLevels::error;   // of a factor
+  std::optional<NewLevels> new_groups = {};  // of a grouping; empty: the row is used, with the code new_group
 };
 
 class NewRows {
@@ -51,12 +53,13 @@ class NewRows {
   // if one is, all numbers of the row are 0. y is written only if the response is wanted, and may be empty
   // otherwise. Threads may call this at the same time. Throws DataError: a missing cell with Missing::error,
   // a new level with NewLevels::error, a term that is not finite.
-  // groups: empty, or one per group term. A group that the fit has not seen has the code new_group; that is
-  // never an error here.
+  // groups: empty, or one per group term. A group that the fit has not seen has the code new_group.
   static constexpr std::uint32_t new_group = static_cast<std::uint32_t>(-1);
   struct GroupBlock {
     std::span<std::uint32_t> codes;  // of rows that are not complete: new_group
     std::span<float> z;              // multipliers(group) numbers per row
+    // May be empty. Of new groups a number that depends on the group's name alone, and 0 otherwise.
+    std::span<std::uint64_t> keys{};
   };
   struct Block {
     std::span<double> x, offsets, y;

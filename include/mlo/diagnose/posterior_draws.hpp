@@ -13,8 +13,8 @@ namespace mlo {
 class PosteriorDraws {
  public:
   // `coefficients` parameters first, then, if there is one, the second parameter of the family; all in the
-  // user's coordinates. The coefficients may also begin at another parameter, `first`. If chains differ in
-  // length, only as many draws of each are used as the shortest has.
+  // user's coordinates. Parameters after these are not looked at. The coefficients may also begin at another
+  // parameter, `first`. If chains differ in length, only as many draws of each are used as the shortest has.
   PosteriorDraws(std::span<const ChainDraws> chains, std::size_t coefficients, bool second,
                  std::size_t first = 0);
 

@@ -33,6 +33,11 @@ using ResponseLaw = std::function<double(Stream&, double eta)>;
 [[nodiscard]] std::vector<ResponseLaw> response_laws(const FamilySpec& family, const FamilyNumbers& numbers,
                                                      std::span<const double> second);
 
+// Adds to a row's linear predictors for the draws [first, first + eta.size()) what its columns do not say:
+// the effects of its groups. eta has room for PosteriorDraws::padded(eta.size()) numbers. Called by several
+// threads at a time.
+using AddToPredictors = std::function<void(std::size_t row, std::size_t first, std::span<double> eta)>;
+
 struct PredictorOptions {
   PredictionType type = PredictionType::response;
   double interval = 0.9;   // 0 < interval < 1
@@ -48,8 +53,10 @@ class Predictor {
   // Rows number `first`, first + 1, ... of the data: x has coefficients() numbers per row in the user's
   // columns. A row's prediction depends on the row, the draws and, if it is simulated, the seed and the row's
   // number, and on nothing else. Its mean is not finite if a predicted value is too large for a double.
+  // more: may be empty; it is called with the place of a row in `out`, for all draws.
   void predict(ThreadPool& pool, std::size_t first, std::span<const double> x,
-               std::span<const double> offsets, std::span<Prediction> out) const;
+               std::span<const double> offsets, std::span<Prediction> out,
+               const AddToPredictors& more = {}) const;
 
  private:
   class Worker;

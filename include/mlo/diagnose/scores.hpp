@@ -12,6 +12,7 @@
 
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/diagnose/posterior_draws.hpp"
+#include "mlo/diagnose/predictions.hpp"
 #include "mlo/model/family.hpp"
 
 namespace mlo {
@@ -61,6 +62,8 @@ struct ScoredRows {
   // Writes the user's columns, PosteriorDraws::coefficients() numbers per row, and the offsets of the rows
   // [first, first + offsets.size()). Called by several threads at a time.
   std::function<void(std::size_t first, std::span<double> x, std::span<double> offsets)> fill;
+  // May be empty. Its draws begin at a multiple of 512.
+  AddToPredictors more{};
 };
 
 // There must be a complete row. The result does not depend on the number of threads.

@@ -37,12 +37,6 @@ struct UsedColumn {
   bool logical = false;  // numbers that are 0 and 1 and stand for FALSE and TRUE
 };
 
-// What the posterior says of one effect of one level of a grouping.
-struct GroupEffect {
-  std::string group, level, effect;
-  double mean = 0, sd = 0, q5 = 0, q95 = 0, rhat = 0;
-};
-
 struct FitResult {
   std::vector<std::string> names;
   std::vector<UsedColumn> columns;  // in the order of the data, so that '.' means the same again

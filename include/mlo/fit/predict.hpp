@@ -26,9 +26,11 @@ struct PredictOptions {
   std::string type = "response";  // "response", "link" or "draw"
   double interval = 0.9;          // the share of the draws between the ends of the interval
   std::string missing = "empty";  // rows with a missing cell: "empty" or "error"
-  // Levels that the fit has no coefficient for: "error", or "missing", as if the cell were.
-  std::string new_levels = "error";
-  std::optional<std::uint64_t> seed{};  // of `type draw`; empty: the run's
+  // Levels that the fit has not seen. "sample": effects of a new group are drawn from the group's law, in
+  // each draw; "population": they are 0. For a factor, both are the same as "error". "missing", for factors
+  // and groups: as if the cell were.
+  std::string new_levels = "sample";
+  std::optional<std::uint64_t> seed{};  // of `type draw` and of new groups; empty: the run's
   // How the file is read, if not as that of the run was.
   std::optional<std::string> delimiter{}, decimal{}, comment{}, na{};
   std::int64_t threads = 0;  // 0: as many as the machine has
@@ -50,6 +52,9 @@ struct PredictedRows {
 
 struct PredictAccount {
   std::uint64_t rows = 0, missing = 0;
+  std::uint64_t new_groups = 0;  // rows with a group that the fit has not seen, and a prediction
+  // Rows with a group of the fit whose effects are left out: `new-levels population`, and no draws of them.
+  std::uint64_t without_effects = 0;
   std::uint64_t draws = 0;
 };
 

@@ -37,7 +37,7 @@ struct KeptRun {
 [[nodiscard]] KeptRun read_run(const std::string& run_directory);
 
 // A fit in memory as a run.
-[[nodiscard]] KeptRun run_of(const FitResult& fit);
+[[nodiscard]] KeptRun run_of(FitResult fit);
 
 // All of a run directory, as fit() returned it; the chains are without their accounts. Throws as read_run().
 [[nodiscard]] FitResult read_fit(const std::string& run_directory);

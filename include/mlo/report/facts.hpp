@@ -36,6 +36,12 @@ struct RowsReadFact {
 };
 [[nodiscard]] RowsReadFact rows_read_of(const std::vector<const ChainAccount*>& accounts);
 
+// What the posterior says of one effect of one level of a grouping.
+struct GroupEffect {
+  std::string group, level, effect;
+  double mean = 0, sd = 0, q5 = 0, q95 = 0, rhat = 0;
+};
+
 struct RunFacts {
   std::vector<PriorFact> priors{};  // one per parameter
   std::vector<double> mode{};       // one per parameter: the Laplace fit's mean

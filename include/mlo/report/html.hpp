@@ -14,9 +14,10 @@
 namespace mlo {
 
 struct ReportInput {
-  RunSummary summary{};                  // its words as the front end writes them
-  std::span<const ChainDraws> chains{};  // must outlive the call
-  RunFacts facts{};                      // parts that are empty are left out of the page
+  RunSummary summary{};                    // its words as the front end writes them
+  std::span<const ChainDraws> chains{};    // must outlive the call
+  RunFacts facts{};                        // parts that are empty are left out of the page
+  std::span<const GroupEffect> effects{};  // must outlive the call; may be empty
   std::string command{};  // what makes the same draws again; for the command line or for Python
   // How to make more of the run: "mlo predict run1 new.csv". May be empty.
   std::string predict_command{};
