@@ -518,11 +518,14 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
           m(a, e) -= precision_ * sum;
         }
       if constexpr (d == 1) {
-        m(0, 0) = std::max(m(0, 0), least(0, 0));
+        // The prior's share is positive even where a likelihood that is not log-concave leaves less.
+        m(0, 0) = std::max({m(0, 0), least(0, 0), least_precision * omega(0, 0)});
       } else {
         // Where the cubic terms have taken too much, the reference's precision.
-        if (!(m - least).llt().info()) return m;
+        const auto positive = [](const Matrix& x) { return x.llt().info() == Eigen::Success; };
+        if (positive(m - least) && positive(m)) return m;
         m = precision_ * h + omega;
+        if (!positive(m)) m = omega;
       }
       return m;
     };
