@@ -477,7 +477,8 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
       curvature(0, 0) = curved;
     } else if constexpr (d == 1) {
       const double here = precision_ * bend(0, 0) + omega(0, 0), cubic = precision_ * c[0];
-      const double least = least_precision * (precision_ * h(0, 0) + omega(0, 0));
+      // The prior's share is positive even where a likelihood that is not log-concave leaves less.
+      const double least = least_precision * std::max(precision_ * h(0, 0) + omega(0, 0), omega(0, 0));
       double m = right[0] / std::max(here, least);
       m += (right[0] - m * (here - 0.5 * cubic * m)) / std::max(here - cubic * m, least);
       mean[0] = m;
@@ -493,8 +494,10 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
             m(a, e) -= precision_ * sum;
           }
         // Where the cubic terms have taken too much, the reference's precision.
-        if ((m - least).llt().info() == Eigen::Success) return m;
-        return precision_ * h + omega;
+        const auto positive = [](const Matrix& x) { return x.llt().info() == Eigen::Success; };
+        if (positive(m - least) && positive(m)) return m;
+        m = precision_ * h + omega;
+        return positive(m) ? m : omega;
       };
       mean = Vector::Zero(dim);
       curvature = bent_by(mean);

@@ -95,13 +95,16 @@ Eigen::MatrixXd prior_information(const GroupedModel& model, const GroupedPoint&
 }
 
 Eigen::MatrixXd positive_factor(const Eigen::MatrixXd& a) {
-  if (a.rows() == 1) return Eigen::MatrixXd::Constant(1, 1, std::sqrt(std::max(a(0, 0), 1e-12)));
+  if (a.rows() == 1) return Eigen::MatrixXd::Constant(1, 1, std::sqrt(std::max(std::abs(a(0, 0)), 1e-12)));
   Eigen::LLT<Eigen::MatrixXd> llt(a);
   if (llt.info() == Eigen::Success) return llt.matrixL();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(a);
-  const double least = std::max(1e-12, 1e-9 * eigen.eigenvalues().cwiseAbs().maxCoeff());
-  const Eigen::MatrixXd raised = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(least).asDiagonal() *
-                                 eigen.eigenvectors().transpose();
+  // Where the curvature has the wrong sign (a likelihood that is not log-concave), its size is still a guess
+  // of how far to go; nearly nothing in its place would make Newton's steps endless.
+  const Eigen::VectorXd sizes = eigen.eigenvalues().cwiseAbs();
+  const double least = std::max(1e-12, 1e-3 * sizes.maxCoeff());
+  const Eigen::MatrixXd raised =
+      eigen.eigenvectors() * sizes.cwiseMax(least).asDiagonal() * eigen.eigenvectors().transpose();
   return raised.llt().matrixL();
 }
 

@@ -37,9 +37,11 @@ class LevelSearch {
         ++passes;
         value = objective(there);
         if (value >= before - 1e-6 * std::abs(before) - 1e-3 && std::isfinite(value)) {
+          recycle(here);
           here = std::move(there);
           break;
         }
+        recycle(there);
         if (halving == 20)
           throw ModelError("the search for a mode of coefficients and group effects does not converge");
         length /= 2;
@@ -62,9 +64,17 @@ class LevelSearch {
     out.model_ = &model_;
     out.at_ = at;
     out.precision_ = model_.precision(at.log_second);
+    out.bends_ = std::move(bends_);
+    out.eta_ = std::move(eta_);
     out.take_derivatives(pool_, false);
     out.sum_raw(pool_);
     return out;
+  }
+
+  // Fresh memory for all rows would cost as much as the sums.
+  void recycle(LevelReference& old) {
+    bends_ = std::move(old.bends_);
+    eta_ = std::move(old.eta_);
   }
 
   [[nodiscard]] GroupedPoint start() const {
@@ -108,7 +118,9 @@ class LevelSearch {
   }
   // After the second parameter has moved.
   double value_at(LevelReference& here, double& passes) {
-    here = sums(here.at_);
+    const GroupedPoint at = here.at_;
+    recycle(here);
+    here = sums(at);
     ++passes;
     return objective(here);
   }
@@ -304,6 +316,8 @@ class LevelSearch {
 
   const GroupedModel& model_;
   ThreadPool& pool_;
+  HugeVector<LevelReference::Bend> bends_;
+  HugeVector<double> eta_;
 };
 
 GroupedPoint find_reference(const GroupedModel& model, ThreadPool& pool, double& passes) {

@@ -130,6 +130,23 @@ TEST(LevelKernel, HasTheLawOfQuadratureWithTinyLevels) {
   }
 }
 
+// Levels of one row or two, far from all others: their terms are not concave, and the precision of the effect
+// at the reference may be negative.
+TEST(LevelKernel, HasTheLawOfQuadratureWithOutlyingLevelsOfAStudentResponse) {
+  GroupedRecipe recipe = recipe_of("student", 200, 7);
+  recipe.second = 0.3;
+  recipe.sizes = {1, 2, 1, 1};
+  GroupedData data = testing::make_grouped(recipe);
+  for (std::size_t i = 0; i < data.rows; ++i)
+    if (data.groups[0].codes[i] < 4) data.y[i] += i % 2 == 0 ? 3 : -2;
+  const KernelRun run{.options = every_row, .priors = {.sd_scale = 0.5}, .sweeps = 20000};
+  const KernelDraws kernel = testing::run_kernel(data, run);
+  const testing::ExactMoments exact = testing::integrate(data, run.priors, kernel, 0.8);
+  const Worst worst = testing::compare(kernel, exact.mean, exact.variance);
+  testing::report("outlying levels", kernel, worst);
+  EXPECT_LT(worst.z, 5) << worst.what;
+}
+
 // y ~ 1 + (1 | g) with one level or two, of which little is known: log sigma has a long tail to the left, so
 // the effect is integrated over b / sigma.
 TEST(LevelKernel, HasTheLawOfQuadratureWithOneLevelOrTwo) {
