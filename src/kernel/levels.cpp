@@ -3,6 +3,7 @@
 #include "mlo/kernel/levels.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -21,11 +22,19 @@ constexpr double least_precision = 0.4;
 constexpr double wider = 1.05;      // proposals than the expansion says
 constexpr double pass_share = 0.5;  // of a level's rows: beyond it all of them are read
 
+[[maybe_unused]] bool groups_are_bounded(const GroupedModel& model) {
+  const Family& family = model.family();
+  return (model.rows().groups().size() == 1 || model.rows().plain()) &&
+         (family.spec().sums || (!family.estimates_second() && family.curve() != nullptr));
+}
+
 }  // namespace
 
 LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const LevelOptions& options,
                          ThreadPool& pool)
     : reference_(std::move(reference)), model_(&reference_->model()), options_(options), pool_(&pool) {
+  // Without all rows there must be bounds: of one grouping, or of plain ones, and of a known law.
+  assert(options.all_rows || groups_are_bounded(*model_));
   const std::size_t q = model_->rows().columns();
   alpha_.setZero(index(q));
   for (std::size_t k = 0; k < reference_->groups().size(); ++k) {

@@ -141,7 +141,7 @@ TEST(LevelKernel, HasTheLawOfQuadratureWithOutlyingLevelsOfAStudentResponse) {
     if (data.groups[0].codes[i] < 4) data.y[i] += i % 2 == 0 ? 3 : -2;
   const KernelRun run{.options = every_row, .priors = {.sd_scale = 0.5}, .sweeps = 20000};
   const KernelDraws kernel = testing::run_kernel(data, run);
-  const testing::ExactMoments exact = testing::integrate(data, run.priors, kernel, 0.8);
+  const testing::ExactMoments exact = testing::integrate(data, run.priors, kernel, 0.8, 500);
   const Worst worst = testing::compare(kernel, exact.mean, exact.variance);
   testing::report("outlying levels", kernel, worst);
   EXPECT_LT(worst.z, 5) << worst.what;

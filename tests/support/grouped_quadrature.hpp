@@ -37,7 +37,7 @@ struct ExactMoments {
 // The grid lies about the pilot's means. `fine`: how many points on the axes that need many, compared with
 // the usual.
 inline ExactMoments integrate(const GroupedData& data, const GroupedPriors& priors, const KernelDraws& run,
-                              double fine = 1) {
+                              double fine = 1, std::size_t points_of_level = 250) {
   const PlainGroup& group = data.groups[0];
   const std::size_t levels = group.levels, q = data.columns;
   const bool second = estimates_second(data);
@@ -58,7 +58,7 @@ inline ExactMoments integrate(const GroupedData& data, const GroupedPriors& prio
     low = std::min(low, b - 9 * sd);
     high = std::max(high, b + 9 * sd);
   }
-  const Axis cs(low, high, static_cast<std::size_t>(250 * fine));
+  const Axis cs(low, high, static_cast<std::size_t>(static_cast<double>(points_of_level) * fine));
   // Normal densities of c about a, by (a, log sigma).
   std::vector<double> normals;
   for (const double a : as.at)
