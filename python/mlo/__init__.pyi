@@ -39,6 +39,9 @@ class Fit:
     def keys(self) -> list[str]: ...
     def summary(self) -> Any: ...
     @property
+    def effects(self) -> npt.NDArray[np.float32] | None: ...
+    def groups(self, group: str | None = ...) -> Any: ...
+    @property
     def title(self) -> str: ...
     @property
     def notes(self) -> list[str]: ...
@@ -123,6 +126,8 @@ def fit(
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
+    prior_sd: str | None = ...,
+    prior_cor: str | None = ...,
     sql: str | None = ...,
     known_sigma: float | None = ...,
     known_mean: float | None = ...,
@@ -132,6 +137,7 @@ def fit(
     scale: Literal["none", "sd", "standard"] | None = ...,
     missing: Literal["drop", "error"] | None = ...,
     holdout: float | None = ...,
+    save_groups: Literal["yes", "no", "summary"] | None = ...,
     max_levels: int | None = ...,
     row_weights: str | None = ...,
     trials: str | None = ...,
@@ -179,6 +185,8 @@ def describe(
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
+    prior_sd: str | None = ...,
+    prior_cor: str | None = ...,
     sql: str | None = ...,
     known_sigma: float | None = ...,
     known_mean: float | None = ...,
@@ -188,6 +196,7 @@ def describe(
     scale: Literal["none", "sd", "standard"] | None = ...,
     missing: Literal["drop", "error"] | None = ...,
     holdout: float | None = ...,
+    save_groups: Literal["yes", "no", "summary"] | None = ...,
     max_levels: int | None = ...,
     row_weights: str | None = ...,
     trials: str | None = ...,
@@ -204,6 +213,8 @@ def compare_methods(
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
+    prior_sd: str | None = ...,
+    prior_cor: str | None = ...,
     sql: str | None = ...,
     known_sigma: float | None = ...,
     known_mean: float | None = ...,
@@ -213,6 +224,7 @@ def compare_methods(
     scale: Literal["none", "sd", "standard"] | None = ...,
     missing: Literal["drop", "error"] | None = ...,
     holdout: float | None = ...,
+    save_groups: Literal["yes", "no", "summary"] | None = ...,
     max_levels: int | None = ...,
     row_weights: str | None = ...,
     trials: str | None = ...,
