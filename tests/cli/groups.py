@@ -13,7 +13,7 @@ import statistics
 import struct
 import unittest
 
-from support import CommandTest
+from support import CommandTest, uniform
 
 SHORT = ("--chains", "2", "--warmup", "200", "--draws", "250", "--seed", "5")
 MODEL = "y ~ x1 + x2 + (1 | g) + (x1 | h)"
@@ -320,7 +320,23 @@ class Predictions(GroupsTest):
                      "fit", "data.csv", formula, *SHORT, "--holdout", "0.25", "--save-groups", "summary")
 
     def test_a_score_is_that_of_the_draws(self):
-        # One level is held out entirely, unless chance keeps a row of it: it is scored with drawn effects.
+        self.simulate("data.csv", "logistic", 600, "g:10:1")
+        self.good("fit", "data.csv", "y ~ x1 + x2 + (1 | g)", *SHORT, "--holdout", "0.2", "--out", "run")
+        scores = self.run_json("run")["summary"]["holdout"]
+        main, effects = self.main_draws("run"), self.effects("run")
+        at = {row["level"]: k for k, row in enumerate(self.groups("run"))}
+        logs = []
+        for number, row in enumerate(self.rows_of(self.read("data.csv").decode())):
+            if uniform(5, 21, number) >= 0.2:
+                continue
+            sign = 1 if float(row["y"]) == 1 else -1
+            densities = [1 / (1 + math.exp(-sign * (d["b_Intercept"] + d["b_x1"] * float(row["x1"]) + d["b_x2"] * float(row["x2"]) +
+                                                    b[at[row["g"]]]))) for d, b in zip(main, effects)]
+            logs.append(math.log(statistics.fmean(densities)))
+        self.assertEqual(scores["rows"], len(logs))
+        self.assertAlmostEqual(scores["log_score"], statistics.fmean(logs), delta=1e-12)
+
+    def test_groups_of_held_out_rows_alone_are_scored_with_effects_of_the_law(self):
         self.simulate("data.csv", "gaussian", 600, "g:200:1")
         result = self.good("fit", "data.csv", "y ~ x1 + x2 + (1 | g)", "--family", "gaussian", *SHORT, "--holdout", "0.5")
         self.assertRegex(result.stdout, r"\d+ of them have a group that no other row has: its effects are drawn")
@@ -343,6 +359,7 @@ class Mistakes(GroupsTest):
         self.refused(2, "--prior-cor must be lkj(SHAPE) with a positive SHAPE", *fit, "--prior-cor", "lkj(-1)")
         self.refused(2, "with a flat prior of a standard deviation the posterior need not exist", *fit, "--prior-sd", "flat")
         self.refused(2, "--save-groups must be one of", *fit, "--save-groups", "maybe")
+        self.refused(2, "--family gaussian-precision has no group effects", *fit, "--family", "gaussian-precision")
 
     def test_summary_names_the_groupings_that_there_are(self):
         self.good("fit", "data.csv", "y ~ x1 + (1 | g)", *SHORT, "--out", "run")
