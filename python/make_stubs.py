@@ -76,7 +76,8 @@ def shown(annotation) -> str:
     if annotation is inspect.Parameter.empty:
         return "Any"
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    return {"np.ndarray": "npt.NDArray[np.float64]", "dict": "dict[str, Any]", "dict | None": "dict[str, Any] | None"}.get(text, text)
+    return {"np.ndarray": "npt.NDArray[np.float64]", "np.ndarray | None": "npt.NDArray[np.float32] | None",
+            "dict": "dict[str, Any]", "dict | None": "dict[str, Any] | None"}.get(text, text)
 
 
 def signature(function) -> str:

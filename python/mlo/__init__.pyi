@@ -39,6 +39,9 @@ class Fit:
     def keys(self) -> list[str]: ...
     def summary(self) -> Any: ...
     @property
+    def effects(self) -> npt.NDArray[np.float32] | None: ...
+    def groups(self, group: str | None = ...) -> Any: ...
+    @property
     def title(self) -> str: ...
     @property
     def notes(self) -> list[str]: ...
@@ -124,6 +127,8 @@ def fit(
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
+    prior_sd: str | None = ...,
+    prior_cor: str | None = ...,
     sql: str | None = ...,
     known_sigma: float | None = ...,
     known_mean: float | None = ...,
@@ -133,6 +138,7 @@ def fit(
     scale: Literal["none", "sd", "standard"] | None = ...,
     missing: Literal["drop", "error"] | None = ...,
     holdout: float | None = ...,
+    save_groups: Literal["yes", "no", "summary"] | None = ...,
     max_levels: int | None = ...,
     row_weights: str | None = ...,
     trials: str | None = ...,
@@ -181,6 +187,8 @@ def describe(
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
+    prior_sd: str | None = ...,
+    prior_cor: str | None = ...,
     sql: str | None = ...,
     known_sigma: float | None = ...,
     known_mean: float | None = ...,
@@ -190,6 +198,7 @@ def describe(
     scale: Literal["none", "sd", "standard"] | None = ...,
     missing: Literal["drop", "error"] | None = ...,
     holdout: float | None = ...,
+    save_groups: Literal["yes", "no", "summary"] | None = ...,
     max_levels: int | None = ...,
     row_weights: str | None = ...,
     trials: str | None = ...,
@@ -207,6 +216,8 @@ def compare_methods(
     prior: str | None = ...,
     prior_intercept: str | None = ...,
     prior_for: Mapping[str, str] | None = ...,
+    prior_sd: str | None = ...,
+    prior_cor: str | None = ...,
     sql: str | None = ...,
     known_sigma: float | None = ...,
     known_mean: float | None = ...,
@@ -216,6 +227,7 @@ def compare_methods(
     scale: Literal["none", "sd", "standard"] | None = ...,
     missing: Literal["drop", "error"] | None = ...,
     holdout: float | None = ...,
+    save_groups: Literal["yes", "no", "summary"] | None = ...,
     max_levels: int | None = ...,
     row_weights: str | None = ...,
     trials: str | None = ...,

@@ -72,7 +72,7 @@ std::string spelling(std::string_view name, std::string_view value) {
   // Of predict(); the option of that name is about columns.
   const bool predicted = name == "type" && (value == "link" || value == "response" || value == "draw");
   const bool other = std::find(other_arguments.begin(), other_arguments.end(), name) != other_arguments.end();
-  if (predicted || (other && !value.empty() && name == "methods"))
+  if (predicted || (other && !value.empty() && (name == "methods" || name == "new-levels")))
     return fmt::format("{}={}", identifier(name), literal(value));
   const Option* const option = find_option(name);
   if (value.empty()) {

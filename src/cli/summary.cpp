@@ -96,7 +96,7 @@ void add_summary(CLI::App& app) {
           ->expected(0, 100)
           ->excludes(json);
   c->add_flag("--all", command->all, "With --groups: all levels, not the first and last ten")->needs(groups);
-  c->footer("Examples:\n  mlo summary run1\n  mlo summary run1 --groups origin");
+  c->footer("Example:\n  mlo summary run1\n  mlo summary run1 --groups origin");
   c->callback([command, groups] {
     if (groups->count() > 0) {
       std::erase(command->groups, "");  // --groups without a name
