@@ -219,7 +219,7 @@ def _is_right(name, kind, value):
         return True
     if kind == "text":
         return isinstance(value, str) or name in ("weights_at", "replacement")
-    return kind == "pairs" and value == {}
+    return kind == "pairs" and isinstance(value, dict) and not value
 
 
 class WrongCalls(unittest.TestCase):

@@ -27,7 +27,7 @@ COMMAND = os.environ.get("MLO_COMMAND", "")
 PATIENCE_SECONDS = int(os.environ.get("MLO_PATIENCE_SECONDS", "200"))
 # All commands of these are run, or marked as text: they need files or programs that are not in the repository.
 FOR_USERS = ("README.md", "docs/tutorial.md", "docs/data.md", "docs/formula.md", "docs/families.md", "docs/predict.md",
-             "docs/report.md", "docs/insurance.md")
+             "docs/report.md", "docs/insurance.md", "docs/groups.md")
 LANGUAGES = {"sh", "output", "text", "r", "python", "sql", "cpp", "cmake", "json", "toml", ""}
 
 
