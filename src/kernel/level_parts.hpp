@@ -14,6 +14,7 @@ namespace mlo {
 
 [[nodiscard]] inline Eigen::Index index(std::size_t i) noexcept { return static_cast<Eigen::Index>(i); }
 
+inline constexpr std::size_t level_batch = Family::batch_rows;  // rows at a time
 inline constexpr double walk_share = 0.2;  // of walks among the proposals, where all rows are read
 
 // A level's effects: fixed sizes for the usual numbers of them, and no heap for the others.
