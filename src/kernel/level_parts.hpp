@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -59,6 +60,21 @@ inline double cubic_form(const double* c, std::size_t d, const double* v) noexce
     for (std::size_t b = 0; b < d; ++b)
       for (std::size_t e = 0; e < d; ++e) sum += c[(a * d + b) * d + e] * v[a] * v[b] * v[e];
   return sum;
+}
+
+// The mode of pull * b - rise e^(direction b) - tau b^2 / 2, by two steps of Newton's method, and the
+// curvature there.
+struct ProductLaw {
+  double mode = 0, curvature = 0;
+};
+inline ProductLaw product_law(double pull, double rise, double tau, double direction) noexcept {
+  double m = 0, power = 1, curved = rise + tau;
+  for (int newton = 0; newton < 2; ++newton) {
+    m += std::clamp((pull - direction * rise * power - tau * m) / curved, -1.0, 1.0);
+    power = std::exp(direction * m);
+    curved = rise * power + tau;
+  }
+  return {m, curved};
 }
 
 // What the expansion of the columns' part leaves of a product: -scale (e^(d b') - e^(d b)) (e^(d u) - 1 - d

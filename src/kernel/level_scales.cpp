@@ -131,13 +131,7 @@ void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) 
       const auto law = [&](double tau) {
         const double rise = std::max(group.bend[level], 0.2 * sums.h[level]);
         const double pull = sums.g[level] + direction_ * sums.h[level] + tau * mu[0];
-        double m = 0, power = 1, curved = rise + tau;
-        for (int newton = 0; newton < 2; ++newton) {
-          m += std::clamp((pull - direction_ * rise * power - tau * m) / curved, -1.0, 1.0);
-          power = std::exp(direction_ * m);
-          curved = rise * power + tau;
-        }
-        return std::pair(m, curved);
+        return product_law(pull, rise, tau, direction_);
       };
       const auto [m, p] = law(omega(0, 0));
       const auto [m_next, p_next] = law(omega_next(0, 0));

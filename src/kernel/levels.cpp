@@ -348,14 +348,9 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
       // linear has g and the columns' part of the slope, E is the sum of the rows' scales.
       const double tau = omega(0, 0), rise = std::max(group.bend[l], 0.2 * sums.h[l]);
       const double pull = sums.g[l] + direction_ * sums.h[l] + tau * mu[0];
-      double m = 0, power = 1, curved = rise + tau;
-      for (int newton = 0; newton < 2; ++newton) {
-        m += std::clamp((pull - direction_ * rise * power - tau * m) / curved, -1.0, 1.0);
-        power = std::exp(direction_ * m);
-        curved = rise * power + tau;
-      }
-      mean[0] = m;
-      curvature(0, 0) = curved;
+      const ProductLaw law = product_law(pull, rise, tau, direction_);
+      mean[0] = law.mode;
+      curvature(0, 0) = law.curvature;
     } else if constexpr (d == 1) {
       const double here = precision_ * bend(0, 0) + omega(0, 0), cubic = precision_ * c[0];
       // The prior's share is positive even where a likelihood that is not log-concave leaves less.
