@@ -1,7 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // `exact` against `full` where a second parameter is estimated, within one run, by CPU time on one core: per
 // step and per effective draw, and the set-up after the mode beside the search for the mode.
-//   bench_second_parameter [FAMILY-SUBSTRING] [--rows N]... [--steps N]
+//   bench_second_parameter [FAMILY-SUBSTRING] [--rows N]... [--steps N] [--order 2|2.5|3|chosen]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +24,7 @@ struct Settings {
   std::string filter;
   std::vector<std::size_t> rows;
   std::size_t steps = 1'000'000;
+  std::string order;  // empty: all
 };
 
 JointOptions options_of(const Glm& model, const Mode& mode) {
@@ -65,6 +66,7 @@ void run_case(const Settings& settings, const std::string& family, std::size_t r
   for (const std::optional<JointOrder> order :
        {std::optional<JointOrder>(), std::optional(JointOrder::two), std::optional(JointOrder::mixed),
         std::optional(JointOrder::three)}) {
+    if (!settings.order.empty() && settings.order != (order ? words(*order) : "chosen")) continue;
     JointOptions options = options_of(model, mode);
     options.order = order;
     options.steps = order ? static_cast<double>(settings.steps) : 8000;
@@ -92,6 +94,8 @@ int main(int argc, char** argv) {
       settings.rows.push_back(std::strtoull(argv[++k], nullptr, 10));
     } else if (argument == "--steps" && k + 1 < argc) {
       settings.steps = std::strtoull(argv[++k], nullptr, 10);
+    } else if (argument == "--order" && k + 1 < argc) {
+      settings.order = argv[++k];
     } else {
       settings.filter = argument;
     }

@@ -81,7 +81,8 @@ function(mlo_layer name)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   mlo_alone(src/base/special.cpp src/base/json.cpp src/data/bind.cpp src/model/linear.cpp src/model/suprema.cpp
-    src/model/whitening.cpp src/model/family_*.cpp src/subsample/white_rows.cpp src/subsample/class_*.cpp
+    src/model/whitening.cpp src/model/family_*.cpp src/subsample/white_rows.cpp src/subsample/cubic_sums.cpp
+    src/subsample/class_*.cpp src/kernel/level_lanes*.cpp
     src/diagnose/quantile.cpp src/diagnose/posterior_draws.cpp)
   mlo_unity(${target})
   target_link_libraries(${target}

@@ -232,8 +232,8 @@ Result table5(const Settings& settings, const Watcher& watcher) {
   const std::array<const FitOptions*, 2> walks{&fits.adaptive, &fits.uniform};
   std::array<RunSummary, 2> found;
   {
-    const auto steps =
-        static_cast<double>(fits.adaptive.warmup + fits.adaptive.draws * fits.adaptive.thin.value_or(1));
+    const auto steps = static_cast<double>(fits.adaptive.warmup.value_or(0) +
+                                           fits.adaptive.draws * fits.adaptive.thin.value_or(1));
     Steps progress(2 * steps, watcher);
     std::array<const RunControl*, 2> controls{};
     ThreadPool pool(static_cast<std::size_t>(std::min<std::int64_t>(2, threads)));

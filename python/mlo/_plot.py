@@ -2,6 +2,9 @@
 """Plots of a fit with matplotlib."""
 from __future__ import annotations
 
+import functools
+import io
+
 import numpy as np
 
 from ._errors import nearest, usage
@@ -35,7 +38,15 @@ def plot(fit, kind: str, parameters=None, *, figsize=None):
         raise ImportError("plot() needs matplotlib") from None
     drawn = {"trace": _trace, "density": _density, "forest": _forest, "pairs": _pairs, "rank": _rank}[kind]
     figure = drawn(Figure, fit, _chosen(fit, parameters, {"forest": 60, "pairs": 5}.get(kind, 10)), figsize)
+    # A notebook shows a bare Figure as a line of text, until somebody imports pyplot.
+    figure._repr_png_ = functools.partial(_png, figure)
     return figure
+
+
+def _png(figure) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", bbox_inches="tight")
+    return out.getvalue()
 
 
 def _stack(Figure, names, figsize):

@@ -212,7 +212,7 @@ void add_fits(py::module_& module) {
   // threads.
   fit_class.def("to_netcdf", [](const HeldFit& f, const std::string& file) {
     const FitResult whole = f.with_draws();
-    write_netcdf(file, netcdf_input(whole.options, whole.summary, whole.chains));
+    write_netcdf(file, netcdf_input(whole.options, whole.summary, whole.chains, whole.effects));
   });
   // `call` is what makes the same draws in Python.
   fit_class.def("report", [](const HeldFit& f, const std::string& file, const std::string& call) {

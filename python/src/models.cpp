@@ -254,6 +254,7 @@ std::unique_ptr<HeldFit> sample_model(const AnyModel& model, const Given& given,
         out.names = model.names();
         out.summary = summary_of(samples, out.names, plan.chain, model.rows());
         static_cast<MethodOptions&>(out.options) = options;
+        out.options.warmup = static_cast<std::int64_t>(plan.chain.warmup);
         for (ChainRecord& record : samples.chains)
           out.chains.push_back(std::move(static_cast<ChainDraws&>(record)));
         return std::make_unique<HeldFit>(std::move(out));

@@ -228,6 +228,8 @@ class Fits(PlaceTest):
             figure.savefig(self.path(kind + ".png"))
             self.assertGreater(os.path.getsize(self.path(kind + ".png")), 5000)
         self.assertEqual(len(fit.plot("trace", ["x2"]).axes), 1)
+        self.assertEqual(fit.plot("forest")._repr_png_()[:8], b"\x89PNG\r\n\x1a\n")  # what a notebook asks for
+        pickle.loads(pickle.dumps(fit.plot("forest"))).savefig(self.path("again.png"))
         with self.assertRaisesRegex(mlo.UsageError, "kind must be one of"):
             fit.plot("pie")
 

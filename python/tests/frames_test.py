@@ -235,6 +235,26 @@ class Frames(PlaceTest):
         self.assertEqual(sys.getrefcount(x), before)
         del fit
 
+    def test_integers_of_64_bits_are_the_same_data_as_doubles(self):
+        random = np.random.default_rng(3)
+        columns = {"y": random.integers(0, 2, 2500), "k": random.integers(-50, 50, 2500), "g": random.integers(0, 9, 2500),
+                   "large": 2**52 + random.integers(-9, 9, 2500)}
+        expected = {name: values.astype(float) for name, values in columns.items()}
+        kinds = {"int64": columns, "uint64": {**columns, "y": columns["y"].astype("u8"), "g": columns["g"].astype("u8")},
+                 "strided": {name: np.stack([values, values], 1)[:, 0] for name, values in columns.items()}}
+        for kind, data in kinds.items():
+            for formula, more in (("y ~ k + log(large) + factor(g)", {}), ("y ~ k", {"holdout": 0.3}), ("y ~ k + (1 | g)", {}),
+                                  ("k ~ I(g == 3)", {"family": "gaussian"})):
+                with self.subTest(kind=kind, formula=formula):
+                    fit, plain = mlo.fit(formula, data, **HOW, **more), mlo.fit(formula, expected, **HOW, **more)
+                    self.assertTrue(np.array_equal(fit.draws, plain.draws))
+                    few = {name: values[:40] for name, values in data.items()}
+                    plain_few = {name: values[:40] for name, values in expected.items()}
+                    self.assertTrue(np.array_equal(fit.predict(few)["mean"], plain.predict(plain_few)["mean"]))
+            self.assertEqual(str(mlo.describe(data)), str(mlo.describe(expected)))
+        with self.assertRaisesRegex(mlo.DataError, "row 3 of the data.*k = -?[0-9]+"):
+            mlo.fit("y ~ log(k - 1000)", {"y": [0, 1, 1], "k": np.array([1001, 2000, 7])})
+
     def test_refuses_what_has_no_exact_value(self):
         big = np.arange(300) + 2**53
         for data in (big, big.astype(object), big.astype("u8")):

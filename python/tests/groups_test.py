@@ -110,6 +110,36 @@ class Groups(PlaceTest):
         with self.assertRaisesRegex(mlo.UsageError, "seed has no meaning"):
             fit.predict(new, new_levels="population", seed=1)
 
+    def test_xarray_has_an_array_per_grouping(self):
+        needs("xarray")
+        data = data_of() | {"h": np.array(["p", "q", "r", "s"])[np.arange(800) % 4]}
+        fit = mlo.fit("y ~ x1 + (1 | h) + (x1 | g)", data, **SHORT)
+        posterior = fit.to_arviz()
+        posterior = getattr(posterior, "posterior", posterior)
+        self.assertEqual((posterior["r_g"].dims, posterior["r_g"].dtype), (("chain", "draw", "g", "g_effect"), np.float32))
+        self.assertEqual(list(posterior["h"].values), ["p", "q", "r", "s"])
+        columns = fit.groups()
+        for k, (group, level, effect) in enumerate(zip(columns["group"], columns["level"], columns["effect"])):
+            found = posterior[f"r_{group}"].sel({group: level, f"{group}_effect": effect})
+            self.assertTrue(np.array_equal(found, fit.effects[:, :, k]))
+        needs("netCDF4")
+        import xarray
+        fit.to_netcdf(self.path("draws.nc"))
+        with xarray.open_dataset(self.path("draws.nc"), group="posterior") as read:
+            for name in ("r_g", "r_h"):
+                self.assertTrue(read[name].identical(posterior[name].assign_attrs(read[name].attrs)))
+
+    def test_names_that_are_taken_are_changed_in_xarray(self):
+        needs("xarray")
+        posterior = mlo.fit("y ~ g + (1 | g)", data_of(), **SHORT).to_arviz()
+        posterior = getattr(posterior, "posterior", posterior)
+        self.assertEqual((posterior["g"].dims, posterior["r_g"].dims), (("chain", "draw"), ("chain", "draw", "g_2", "g_effect")))
+
+    def test_effects_that_were_not_kept_are_not_in_xarray(self):
+        needs("xarray")
+        posterior = mlo.fit(MODEL, data_of(), save_groups="summary", **SHORT).to_arviz()
+        self.assertNotIn("r_g", getattr(posterior, "posterior", posterior))
+
     def test_a_report_shows_them(self):
         fit = mlo.fit(MODEL, data_of(), **SHORT)
         with open(fit.report(self.path("report.html")), encoding="utf-8") as file:

@@ -85,6 +85,15 @@ std::string explain(const CLI::ParseError& e, const CLI::App& app) {
   if (text.rfind(several, 0) == 0)  // the parser's own list is in reverse
     return fmt::format("unknown options or extra arguments: {}", fmt::join(app.remaining(true), " "));
   if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
+  // "--draws: 1 required INT missing", "--draws: At Most 1 required but received 2"
+  if (const std::size_t colon = text.find(": "); colon != std::string::npos) {
+    const std::string_view rest = std::string_view(text).substr(colon);
+    constexpr std::string_view most = ": At Most 1 required but received ";
+    if (rest.starts_with(": 1 required ") && rest.ends_with(" missing"))
+      return text.substr(0, colon) + " needs a value";
+    if (rest.starts_with(most))
+      return fmt::format("{} takes one value (got {})", text.substr(0, colon), rest.substr(most.size()));
+  }
   if (text == "A subcommand is required") return "a command is required: " + command_names(app);
   return text;
 }

@@ -138,9 +138,10 @@ void Progress::watch_sampling(const RunControl& control, const ChainOptions& opt
     shown_tenth = tenth;
     const double made = done - at_start;
     const double speed = made / timer.seconds();
-    line(fmt::format("{} {} {:3.0f} %  {} steps/s  {} left  acceptance {:.2f}",
+    line(fmt::format("{} {} {:3.0f} %  {} {}s/s  {} left  acceptance {:.2f}",
                      warm > 0 ? "warm-up " : "sampling", bar(done / all), 100 * done / all, rate(speed),
-                     made > 0 ? duration((all - done) / speed) : "?", done > 0 ? accepted / done : 0));
+                     options.step_name, made > 0 ? duration((all - done) / speed) : "?",
+                     done > 0 ? accepted / done : 0));
   });
 }
 

@@ -218,6 +218,8 @@ ValuesPtr Binder::bind(const Expression& e) {
     case Kind::name: {
       const Column& c = column(e.name);
       if (c.is_text()) return std::make_unique<TextColumn>(c.text());
+      if (const auto* const integers = std::get_if<BorrowedIntegers>(&c.cells))
+        return std::make_unique<IntegerColumn>(integers->cells);
       return std::make_unique<NumberColumn>(c.values(), c.logical ? Type::logical : Type::number);
     }
     case Kind::group:

@@ -22,6 +22,7 @@
 #include "data/row_cells.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/pages.hpp"
 #include "mlo/data/text_columns.hpp"
 
 namespace mlo {
@@ -36,8 +37,8 @@ static_assert(std::bit_cast<double>(no_codes) == 1);
 
 class Builder {
  public:
-  Builder(const Formula& formula, const Table& table, const DesignOptions& options,
-          std::vector<Learnt>& learnt)
+  // The table's numbers are given back to the system as they are read.
+  Builder(const Formula& formula, Table& table, const DesignOptions& options, std::vector<Learnt>& learnt)
       : formula_(formula),
         table_(table),
         options_(options),
@@ -64,9 +65,17 @@ class Builder {
     // Reserved for all rows, touched only for those that are kept.
     design.x.reserve(table_.rows * design.stride + Design::row_padding);
     moments_.resize(dense_);
+    const bool once = std::all_of(groups_.begin(), groups_.end(),
+                                  [](const GroupReader& group) { return group.effects().empty(); });
+    std::vector<FrontRelease> read;
+    for (const Column& column : table_.columns)
+      if (const Numbers* const own = std::get_if<Numbers>(&column.cells); own != nullptr && once)
+        read.emplace_back(own->data());
     for (std::size_t first = 0; first < table_.rows; first += block_rows) {
       add_block(design, first, std::min(block_rows, table_.rows - first));
       check_rows(design);
+      if (design.rows == 0) continue;  // a message may have to say what is missing
+      for (FrontRelease& column : read) column.up_to(first * sizeof(double));
     }
     design.dropped = table_.rows - design.rows - design.weightless;
     if (design.rows == 0) refuse_no_rows(design);

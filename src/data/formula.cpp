@@ -127,10 +127,8 @@ Formula parse_formula(std::string_view text, std::span<const std::string> column
                [&](const std::string& column) { return !taken.contains(column); });
 
   syntax::TermReader(text, check, std::move(dot)).read(right, formula);
-  if (formula.terms.empty())
-    syntax::fail(text, right.position,
-                 formula.groups.empty() ? "no term and no intercept"
-                                        : "no term and no intercept besides the group effects");
+  if (formula.terms.empty() && formula.groups.empty())
+    syntax::fail(text, right.position, "no term and no intercept");
   refuse_response_as_term(formula);
   return formula;
 }

@@ -80,6 +80,7 @@ Table hold_out(Table& table, std::uint64_t seed, double share) {
       keep_words(text, marked);
       out.columns.emplace_back(column.name, std::move(held));
     } else {
+      column.make_doubles();
       if (const auto* const borrowed = std::get_if<BorrowedNumbers>(&column.cells))
         column.cells = Numbers(borrowed->cells.begin(), borrowed->cells.end());
       out.columns.emplace_back(column.name, take_cells(column.numbers(), marked, count));

@@ -45,7 +45,8 @@ void check_header(const std::string& data, std::span<const std::string> header,
                   std::span<const std::string> wanted) {
   for (const std::string& name : wanted)
     if (std::find(header.begin(), header.end(), name) == header.end())
-      throw DataError(data, fmt::format("the fit needs it: {}", syntax::unknown_column(name, header)));
+      throw DataError(data,
+                      fmt::format("the fit needs \"{}\": {}", name, syntax::unknown_column(name, header)));
 }
 
 struct NewRows::Impl {

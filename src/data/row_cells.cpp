@@ -20,7 +20,7 @@ const Column& RowCells::column(const std::string& name) const {
 
 bool RowCells::is_missing(const std::string& name, std::size_t row) const {
   const Column& cells = column(name);
-  return cells.is_text() ? cells.text().codes[row] == Text::missing : std::isnan(cells.values()[row]);
+  return cells.is_text() ? cells.text().codes[row] == Text::missing : std::isnan(cells.number(row));
 }
 
 bool RowCells::any_missing(const Expression& e, std::size_t row) const {
@@ -38,7 +38,7 @@ std::string RowCells::words(std::span<const Expression> expressions, std::size_t
           fmt::format("{} = {}", name.name,
                       is_missing(name.name, row) ? "NA"
                       : cells.is_text()          ? csv::quoted(cells.text().levels[cells.text().codes[row]])
-                                                 : fmt::format("{}", cells.values()[row]));
+                                                 : fmt::format("{}", cells.number(row)));
       if (std::find(out.begin(), out.end(), input) == out.end()) out.push_back(std::move(input));
     });
   return fmt::format("{}", fmt::join(out, ", "));

@@ -2,6 +2,7 @@
 #include "data/typed_cells.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <charconv>
 #include <limits>
@@ -33,6 +34,17 @@ void hash_values(Fingerprint& hash, std::span<const T> values) {
 template <class T>
 void hash_values(Fingerprint& hash, const std::vector<T>& values) {
   hash_values(hash, std::span<const T>(values));
+}
+
+// Integers have the hash of their doubles.
+void hash_numbers(Fingerprint& hash, const Column& column) {
+  if (!std::holds_alternative<BorrowedIntegers>(column.cells)) return hash_values(hash, column.values());
+  std::array<double, 1024> part;
+  for (std::size_t first = 0; first < column.size(); first += part.size()) {
+    const std::span<double> cells = std::span(part).first(std::min(part.size(), column.size() - first));
+    column.read(first, cells);
+    hash_values(hash, std::span<const double>(cells));
+  }
 }
 
 // Adds the length too, so that "ab", "c" and "a", "bc" differ.
@@ -139,7 +151,7 @@ std::uint64_t fingerprint_of(const std::vector<Column>& columns) {
       for (const std::string& level : column.text().levels) hash_words(hash, level);
       hash_values(hash, column.text().codes);
     } else {
-      hash_values(hash, column.values());
+      hash_numbers(hash, column);
     }
   }
   return hash.value();

@@ -40,6 +40,15 @@ class NumberColumn final : public Values {
   std::span<const double> cells_;
 };
 
+class IntegerColumn final : public Values {
+ public:
+  explicit IntegerColumn(std::span<const std::int64_t> cells);
+  void numbers(std::size_t first, std::size_t count, std::span<double> out) const override;
+
+ private:
+  std::span<const std::int64_t> cells_;
+};
+
 class Constant final : public Values {
  public:
   Constant(double value, Type kind);

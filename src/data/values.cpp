@@ -84,6 +84,11 @@ void NumberColumn::numbers(std::size_t first, std::size_t count, std::span<doubl
   std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(first), count, out.begin());
 }
 
+IntegerColumn::IntegerColumn(std::span<const std::int64_t> cells) : cells_(cells) { type = Type::number; }
+void IntegerColumn::numbers(std::size_t first, std::size_t count, std::span<double> out) const {
+  to_doubles(cells_.subspan(first, count), out);
+}
+
 Constant::Constant(double value, Type kind) : value_(value) { type = kind; }
 void Constant::numbers(std::size_t, std::size_t count, std::span<double> out) const {
   std::fill_n(out.begin(), count, value_);

@@ -2,9 +2,11 @@
 #include "mlo/diagnose/predictive_check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <type_traits>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/random.hpp"
@@ -31,55 +33,102 @@ std::vector<RowId> chosen_rows(std::size_t rows, const PredictiveCheckOptions& o
   return out;
 }
 
-// The parameters of up to `most` draws, evenly spaced over all chains.
-std::vector<std::span<const double>> chosen_draws(std::span<const ChainDraws> chains, std::size_t most) {
+struct ChosenDraw {
+  std::span<const double> parameters;
+  std::span<const float> effects;  // of groups, if they are kept
+};
+
+// Up to `most` draws, evenly spaced over all chains.
+std::vector<ChosenDraw> chosen_draws(std::span<const ChainDraws> chains, std::size_t most) {
   std::size_t all = 0;
   for (const ChainDraws& chain : chains) all += chain.size();
   const std::size_t count = std::min(most, all);
-  std::vector<std::span<const double>> out;
+  std::vector<ChosenDraw> out;
   for (std::size_t k = 0; k < count; ++k) {
     std::size_t at = k * all / count, chain = 0;
     for (; at >= chains[chain].size(); ++chain) at -= chains[chain].size();
     const ChainDraws& c = chains[chain];
-    out.push_back(std::span<const double>(c.draws).subspan(at * c.dim, c.dim));
+    const std::size_t effects = c.effects.size() / c.size();
+    out.push_back({std::span<const double>(c.draws).subspan(at * c.dim, c.dim),
+                   std::span<const float>(c.effects).subspan(at * effects, effects)});
   }
   return out;
 }
 
 struct Simulated {
-  std::vector<double> y;                  // observed
-  std::vector<std::vector<double>> sets;  // one per draw
-  std::vector<double> predicted;          // mean of the response, over the draws
+  std::vector<double> y;                   // observed
+  std::vector<std::vector<double>> sets;   // one per draw
+  std::vector<double> predicted;           // mean of the response, over the draws
+  std::vector<std::vector<double>> means;  // the same of each draw
   [[nodiscard]] std::size_t rows() const { return y.size(); }
 };
 
-// Throws UsageError where a response is too large.
-Simulated simulated_sets(const Glm& model, const FamilyNumbers& numbers,
-                         const std::vector<std::span<const double>>& draws, const std::vector<RowId>& ids,
-                         std::uint64_t seed) {
-  const bool second = model.family().estimates_second();
+// predict(draw, eta): the predictors of the rows whose responses are y. `columns` parameters come before the
+// second one. Throws UsageError where a response is too large.
+template <class Predict>
+Simulated simulated_sets(const Family& family, const FamilyNumbers& numbers, std::size_t columns,
+                         const std::vector<ChosenDraw>& draws, std::vector<double> y, std::uint64_t seed,
+                         const Predict& predict) {
   std::vector<double> seconds;
-  if (second)
-    for (const std::span<const double> draw : draws) seconds.push_back(draw[model.columns()]);
-  const std::vector<ResponseLaw> laws = response_laws(model.family().spec(), numbers, seconds);
-  Simulated out;
-  out.y.resize(ids.size());
-  model.store().responses(Rows(std::span<const RowId>(ids)), out.y);
-  out.predicted.assign(ids.size(), 0);
-  std::vector<double> theta(model.dim()), eta(ids.size()), mean(ids.size());
+  if (family.estimates_second())
+    for (const ChosenDraw& draw : draws) seconds.push_back(draw.parameters[columns]);
+  const std::vector<ResponseLaw> laws = response_laws(family.spec(), numbers, seconds);
+  const std::size_t rows = y.size();
+  Simulated out{.y = std::move(y), .sets = {}, .predicted = std::vector<double>(rows, 0), .means = {}};
+  std::vector<double> eta(rows), mean(rows);
   for (std::size_t k = 0; k < draws.size(); ++k) {
-    model.to_working(draws[k], theta);
-    model.store().predictors(Coefficients(theta, model.store()), Rows(std::span<const RowId>(ids)), eta);
-    inverse_link(model.family().spec().link, eta, mean);
+    predict(draws[k], eta);
+    inverse_link(family.spec().link, eta, mean);
     Stream stream({.seed = seed, .chain = simulation_chain, .purpose = Purpose::predict, .iteration = k});
     const ResponseLaw& law = laws[laws.size() == 1 ? 0 : k];
-    std::vector<double>& set = out.sets.emplace_back(ids.size());
-    for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::vector<double>& set = out.sets.emplace_back(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
       set[i] = law(stream, eta[i]);
       out.predicted[i] += mean[i] / static_cast<double>(draws.size());
     }
+    out.means.push_back(mean);
   }
   return out;
+}
+
+Simulated simulated_sets(const Glm& model, const FamilyNumbers& numbers, const std::vector<ChosenDraw>& draws,
+                         const std::vector<RowId>& ids, std::uint64_t seed) {
+  std::vector<double> y(ids.size()), theta(model.dim());
+  const Rows rows{std::span<const RowId>(ids)};
+  model.store().responses(rows, y);
+  return simulated_sets(model.family(), numbers, model.columns(), draws, std::move(y), seed,
+                        [&](const ChosenDraw& draw, std::vector<double>& eta) {
+                          model.to_working(draw.parameters, theta);
+                          model.store().predictors(Coefficients(theta, model.store()), rows, eta);
+                        });
+}
+
+Simulated simulated_sets(const GroupedModel& model, const FamilyNumbers& numbers,
+                         const std::vector<ChosenDraw>& draws, const std::vector<RowId>& ids,
+                         std::uint64_t seed) {
+  const LevelRows& rows = model.rows();
+  const std::size_t main = model.layout().dim();
+  std::vector<double> y, theta(main);
+  for (const RowId row : ids) y.push_back(rows.y(row));
+  std::array<double, LevelRows::most_effects> z;
+  return simulated_sets(model.family(), numbers, rows.columns(), draws, std::move(y), seed,
+                        [&](const ChosenDraw& draw, std::vector<double>& eta) {
+                          model.layout().to_working(draw.parameters.first(main), theta);
+                          for (std::size_t i = 0; i < ids.size(); ++i) {
+                            const std::size_t row = ids[i];
+                            eta[i] = rows.offset(row);
+                            for (std::size_t j = 0; j < rows.columns(); ++j)
+                              eta[i] += static_cast<double>(rows.x(row)[j]) * theta[j];
+                            std::size_t first = 0;
+                            for (const Grouping& group : rows.groups()) {
+                              group.multipliers(row, z.data());
+                              const std::size_t at = first + group.codes[row] * group.dim();
+                              for (std::size_t a = 0; a < group.dim(); ++a)
+                                eta[i] += z[a] * static_cast<double>(draw.effects[at + a]);
+                              first += group.levels() * group.dim();
+                            }
+                          }
+                        });
 }
 
 struct SimulatedFigure {
@@ -148,6 +197,43 @@ std::vector<PredictiveCheck::Group> calibration_groups(const Simulated& s) {
   return out;
 }
 
+// The same with the tenths of each draw, by its own predictions. With group effects the mean prediction of a
+// row depends on its response: ordered by it, the highest tenth has more ones than are predicted, however
+// right the model is. Given a draw, observed and simulated responses have the same law (Gelman, Meng, Stern,
+// 1996, section 2.3).
+std::vector<PredictiveCheck::Group> calibration_by_draw(const Simulated& s) {
+  const std::size_t groups = std::min<std::size_t>(10, s.rows()), draws = s.sets.size();
+  std::vector<PredictiveCheck::Group> out(groups);
+  std::vector<std::vector<double>> shares(groups);
+  std::vector<std::size_t> order(s.rows());
+  for (std::size_t k = 0; k < draws; ++k) {
+    const std::vector<double>& mean = s.means[k];
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return mean[a] < mean[b]; });
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::size_t first = g * s.rows() / groups, end = (g + 1) * s.rows() / groups;
+      const auto share = [&](const std::vector<double>& y) {
+        double sum = 0;
+        for (std::size_t i = first; i < end; ++i) sum += y[order[i]];
+        return sum / static_cast<double>(end - first);
+      };
+      const double part = 1 / static_cast<double>(draws);
+      out[g].low += part * mean[order[first]];
+      out[g].high += part * mean[order[end - 1]];
+      out[g].observed += part * share(s.y);
+      out[g].predicted += part * share(mean);
+      shares[g].push_back(share(s.sets[k]));
+    }
+  }
+  for (std::size_t g = 0; g < groups; ++g) {
+    const SimulatedFigure f = figure_of(std::move(shares[g]));
+    out[g].q5 = f.q5;
+    out[g].q95 = f.q95;
+  }
+  return out;
+}
+
 bool whole_numbers(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); });
 }
@@ -193,28 +279,12 @@ std::vector<PredictiveCheck::Group> bin_groups(const Simulated& s, bool counts) 
   return out;
 }
 
-}  // namespace
-
-std::optional<PredictiveCheck> predictive_check(const Glm& model, const FamilyNumbers& numbers,
-                                                std::span<const ChainDraws> chains,
-                                                const PredictiveCheckOptions& options) {
-  const Design& design = model.design();
-  if (design.has_weight || design.shares || model.rows() < 2) return std::nullopt;
-  const auto draws = chosen_draws(chains, options.draws);
-  if (draws.empty()) return std::nullopt;
-  Simulated s;
-  try {
-    s = simulated_sets(model, numbers, draws, chosen_rows(model.rows(), options), options.seed);
-  } catch (const UsageError&) {  // a response too large for a double, or for a count
-    return std::nullopt;
-  }
-  for (const std::vector<double>& set : s.sets)
-    if (!std::all_of(set.begin(), set.end(), [](double v) { return std::isfinite(v); })) return std::nullopt;
-  PredictiveCheck out{.rows = s.rows(), .draws = s.sets.size(), .binary = model.family().spec().binary};
+PredictiveCheck figures_of(const Simulated& s, bool binary, bool by_draw) {
+  PredictiveCheck out{.rows = s.rows(), .draws = s.sets.size(), .binary = binary};
   const bool counts = !out.binary && whole_numbers(s.y) &&
                       std::all_of(s.sets.begin(), s.sets.end(),
                                   [](const std::vector<double>& set) { return whole_numbers(set); });
-  out.groups = out.binary ? calibration_groups(s) : bin_groups(s, counts);
+  out.groups = !out.binary ? bin_groups(s, counts) : by_draw ? calibration_by_draw(s) : calibration_groups(s);
   out.statistics.push_back(statistic("mean", s, mean_of));
   if (out.binary) return out;
   out.statistics.push_back(statistic("sd", s, sd_of));
@@ -227,6 +297,41 @@ std::optional<PredictiveCheck> predictive_check(const Glm& model, const FamilyNu
       return static_cast<double>(std::count(y.begin(), y.end(), 0.0)) / static_cast<double>(y.size());
     }));
   return out;
+}
+
+template <class Model>
+std::optional<PredictiveCheck> check_of(const Model& model, std::size_t rows, const FamilyNumbers& numbers,
+                                        std::span<const ChainDraws> chains,
+                                        const PredictiveCheckOptions& options) {
+  const Design& design = model.design();
+  if (design.has_weight || design.shares || rows < 2) return std::nullopt;
+  const std::vector<ChosenDraw> draws = chosen_draws(chains, options.draws);
+  if (draws.empty()) return std::nullopt;
+  Simulated s;
+  try {
+    s = simulated_sets(model, numbers, draws, chosen_rows(rows, options), options.seed);
+  } catch (const UsageError&) {  // a response too large for a double, or for a count
+    return std::nullopt;
+  }
+  for (const std::vector<double>& set : s.sets)
+    if (!std::all_of(set.begin(), set.end(), [](double v) { return std::isfinite(v); })) return std::nullopt;
+  return figures_of(s, model.family().spec().binary, std::is_same_v<Model, GroupedModel>);
+}
+
+}  // namespace
+
+std::optional<PredictiveCheck> predictive_check(const Glm& model, const FamilyNumbers& numbers,
+                                                std::span<const ChainDraws> chains,
+                                                const PredictiveCheckOptions& options) {
+  return check_of(model, model.rows(), numbers, chains, options);
+}
+
+std::optional<PredictiveCheck> predictive_check(const GroupedModel& model, const FamilyNumbers& numbers,
+                                                std::span<const ChainDraws> chains,
+                                                const PredictiveCheckOptions& options) {
+  for (const ChainDraws& chain : chains)
+    if (chain.effects.size() != chain.size() * model.effects()) return std::nullopt;
+  return check_of(model, model.rows().size(), numbers, chains, options);
 }
 
 }  // namespace mlo

@@ -106,7 +106,7 @@ MethodResult run(const FitOptions& fit_options, const std::string& name, const T
     out.failure = fmt::format(
         "no draws within {:g} s: warm-up alone, {} steps per chain, takes longer; try a larger `seconds` or a "
         "smaller `warmup`",
-        seconds, fit_options.warmup);
+        seconds, fit_options.warmup.value_or(0));
   } catch (const UsageError& e) {
     out.failure = e.what();
   } catch (const ModelError& e) {
@@ -177,8 +177,8 @@ Comparison bench_methods(const BenchOptions& given, const Table& table, const Be
   out.notes.push_back(
       fmt::format("each method: {} chain{}, warm-up {}, then at most {} draws per chain or {:g} s of "
                   "sampling, {} thread{}",
-                  options.fit.chains, options.fit.chains == 1 ? "" : "s", number(options.fit.warmup),
-                  number(options.fit.draws), options.seconds,
+                  options.fit.chains, options.fit.chains == 1 ? "" : "s",
+                  number(options.fit.warmup.value_or(0)), number(options.fit.draws), options.seconds,
                   options.fit.threads == 0 ? std::max(1U, std::thread::hardware_concurrency())
                                            : static_cast<unsigned>(options.fit.threads),
                   options.fit.threads == 1 ? "" : "s"));

@@ -103,8 +103,10 @@ std::uint64_t bytes_of(const Table& table) {
 }
 
 // What `method auto` will do is decided when the mode is known; what it may be is known now.
-std::string method_words(const FitOptions& options) {
+std::string method_words(const FitOptions& options, bool groups) {
   if (find_method(options.method)->role != Role::automatic) return options.method;
+  if (groups)
+    return "auto: exact, from rows that are drawn level by level, or from all rows where these have no bounds";
   const FamilySpec& family = *find_family(options.family);
   if (family.sums) return "auto: exact, from a few sums over the rows";
   if (family.classes || (estimates_second(family, options.numbers) ? family.surfaced : family.curved))
@@ -132,10 +134,12 @@ DesignDescription describe_design(const FitOptions& options, const Formula& form
     std::vector<std::uint64_t> rows(group.levels.size(), 0);
     for (const std::uint32_t code : group.codes) ++rows[code];
     const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
+    const std::size_t d = group.dim();
+    out.parameters += d + (group.correlated ? d * (d - 1) / 2 : 0);
     out.groups.push_back({group.name, group.levels.size(), group.effects, *least, *most});
     out.design_bytes += group.codes.size() * sizeof(std::uint32_t) + group.z.size() * sizeof(float);
   }
-  out.method = method_words(options);
+  out.method = method_words(options, !design.groups.empty());
   return out;
 }
 
@@ -173,7 +177,9 @@ ColumnDescription describe(const Column& column) {
   if (out.text) {
     describe_text(column.text(), out);
   } else {
-    describe_numbers(column.values(), out);
+    Column numbers = column;
+    numbers.make_doubles();
+    describe_numbers(numbers.values(), out);
   }
   return out;
 }

@@ -21,6 +21,18 @@ std::vector<PriorFact> priors_of(const Layout& layout) {
   return out;
 }
 
+std::vector<PriorFact> priors_of(const GroupedModel& model) {
+  std::vector<PriorFact> out = priors_of(model.layout());
+  for (const GroupCovariance& covariance : model.covariances()) {
+    for (const Prior& prior : covariance.priors()) out.push_back({.text = prior.text(), .above_zero = true});
+    // The law of one correlation of d effects (Lewandowski, Kurowicka and Joe 2009).
+    const double shape = covariance.lkj() + 0.5 * (static_cast<double>(covariance.dim()) - 2);
+    for (std::size_t r = covariance.dim(); r < covariance.size(); ++r)
+      out.push_back({.text = fmt::format("lkj({})", covariance.lkj()), .correlation_shape = shape});
+  }
+  return out;
+}
+
 // Levels have the names of their coefficients as R makes them: the factor's, then the level's. Other
 // contrasts have other names, and no coefficient of one level.
 std::vector<FactorFact> factors_of(const std::vector<FactorLevels>& factors,
@@ -50,6 +62,21 @@ RunFacts facts_of(std::span<const ChainDraws> chains) {
   std::vector<const ChainAccount*> accounts;
   for (const ChainDraws& chain : chains) accounts.push_back(&chain.account);
   out.rows_read = rows_read_of(accounts);
+  return out;
+}
+
+RunFacts facts_of(const GroupedModel& model, const std::vector<FactorLevels>& factors,
+                  std::span<const ChainDraws> chains, const FitOptions& options) {
+  RunFacts out = facts_of(chains);
+  out.factors = factors_of(factors, model.names());
+  out.priors = priors_of(model);
+  out.check = predictive_check(model, options.numbers, chains, {.seed = *options.seed});
+  if (chains.front().effects.empty())
+    out.no_check = fmt::format(
+        "There is no check of simulated responses, because it needs the draws of the group effects, and these were "
+        "not kept{}. `save-groups yes` keeps them.",
+        options.save_groups ? fmt::format(" (`save-groups {}`)", *options.save_groups)
+                            : ": they would have taken more than 200 MB");
   return out;
 }
 

@@ -92,13 +92,38 @@ void refuse_group_options(const FitOptions& options) {
         fmt::format("`{}` is for group effects, and the formula has none, such as (1 | group)", given));
 }
 
+// Options of methods that models with group effects do not have: their one kernel chooses these things.
+void refuse_method_options(const FitOptions& options) {
+  const char* const given = options.proposal         ? "proposal"
+                            : options.proposal_scale ? "proposal-scale"
+                            : options.proposal_shape ? "proposal-shape"
+                            : options.order          ? "order"
+                            : options.thinning       ? "thinning"
+                                                     : nullptr;
+  if (given != nullptr)
+    throw UsageError(fmt::format("`{}` has no meaning for models with group effects; leave it out", given));
+}
+
+// Where the data say little about a standard deviation.
+std::string remark_on(const GroupDesign& group, std::size_t rows, const Family& family) {
+  if (group.levels.size() == 1)
+    return "; one level does not say how much levels differ: the sd comes from its prior, and the effects cannot "
+           "be told from the coefficients";
+  if (group.levels.size() == rows && group.intercept && family.spec().sums && family.estimates_second())
+    return "; every row has a level of its own, so the effects cannot be told from the noise, sigma";
+  return "";
+}
+
 void load_groups(const FitOptions& options, const PriorOptions& priors, Design design, Loaded& out) {
   const FamilySpec& spec = *find_family(options.family);
   if (spec.make == nullptr) throw UsageError(fmt::format("`family {}` has no group effects", options.family));
+  refuse_method_options(options);
+  const std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
   for (const GroupDesign& group : design.groups)
-    out.notes.push_back(fmt::format("{}: {} levels with effects of their own ({})", group.name,
-                                    grouped(group.levels.size()), fmt::join(group.effects, ", ")));
-  std::shared_ptr<const Family> family = make_family(options.family, options.numbers);
+    out.notes.push_back(fmt::format("{}: {} level{} with effects of {} own ({}){}", group.name,
+                                    grouped(group.levels.size()), group.levels.size() == 1 ? "" : "s",
+                                    group.levels.size() == 1 ? "its" : "their",
+                                    fmt::join(group.effects, ", "), remark_on(group, design.rows, *family)));
   out.grouped = std::make_unique<GroupedModel>(
       std::move(design), family, GroupPriorOptions{priors, options.prior_sd, options.prior_cor});
   out.notes.push_back("priors: " + out.grouped->prior_words());
@@ -172,7 +197,8 @@ std::vector<std::string> said_once(const std::vector<std::string>& warnings) {
   return out;
 }
 
-void add_warnings(RunSummary& s) {
+void add_warnings(RunSummary& s, bool groups = false) {
+  const char* const proposal = groups ? "" : ", or another `proposal`,";
   const bool wide = s.noise.verdict == NoiseReport::Verdict::inflated ||
                     s.noise.verdict == NoiseReport::Verdict::not_the_posterior;
   if (wide) s.warnings.push_back(s.noise.words);
@@ -195,9 +221,8 @@ void add_warnings(RunSummary& s) {
   }
   if (worst > 0)
     s.warnings.push_back(fmt::format(
-        "R-hat is {:.3f} for \"{}\": the chains have not mixed; more `warmup` and `draws`, or another "
-        "`proposal`, may help.",
-        worst, bad_rhat));
+        "R-hat is {:.3f} for \"{}\": the chains have not mixed; more `warmup` and `draws`{} may help.", worst,
+        bad_rhat, proposal));
   if (!unknown.empty())
     s.warnings.push_back(
         fmt::format("R-hat or the effective draws of \"{}\" are not defined: {} draws per chain are too few, "
@@ -206,8 +231,8 @@ void add_warnings(RunSummary& s) {
   if (fewest < 100 * static_cast<double>(s.chains))
     s.warnings.push_back(fmt::format(
         "only {:.0f} effective draws for \"{}\": below 100 per chain, means and intervals are rough; take "
-        "more `draws`, or `thin`, or another `proposal`.",
-        fewest, few));
+        "more `draws`, or `thin`{}.",
+        fewest, few, groups ? "" : ", or another `proposal`"));
   if (s.method.bound_violations > 0)
     s.warnings.push_back(
         fmt::format("{} rows broke their bound: these draws are NOT exact. This is a defect of mlo; please "
@@ -311,14 +336,14 @@ FitResult summarised(const FitOptions& options, const Plan& plan, Loaded loaded,
   s.data = loaded.data;
   s.passes = samples.passes;
   s.warnings = said_once(samples.warnings);
-  add_warnings(s);
+  add_warnings(s, loaded.grouped != nullptr);
   s.seconds.mode = samples.mode_seconds;
   s.seconds.sample = samples.sample_seconds;
   result.chains.reserve(samples.chains.size());
   for (ChainRecord& record : samples.chains)
     result.chains.push_back(std::move(static_cast<ChainDraws&>(record)));
   result.facts = loaded.grouped
-                     ? facts_of(result.chains)
+                     ? facts_of(*loaded.grouped, loaded.factors, result.chains, options)
                      : facts_of(*loaded.model, loaded.factors, samples.mode, result.chains, options);
   return result;
 }
@@ -397,6 +422,20 @@ FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) 
 }
 
 // Reads, samples, and keeps the run if there is a directory. `directory` is open already if a run is resumed.
+DataFacts data_facts(const Loaded& loaded) {
+  if (!loaded.grouped)
+    return {.rows = loaded.model->rows(),
+            .dim = loaded.model->dim(),
+            .all_positive = loaded.model->all_positive()};
+  std::size_t largest = 0;
+  for (const GroupCovariance& covariance : loaded.grouped->covariances())
+    largest = std::max(largest, covariance.size());
+  return {.rows = loaded.grouped->rows().size(),
+          .dim = loaded.grouped->main_parameters(),
+          .all_positive = false,
+          .covariance = largest};
+}
+
 FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> directory,
               const FitWatcher& watcher, const Timer& timer) {
   if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);
@@ -414,10 +453,8 @@ FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> di
   Loaded loaded = load(options, formula, std::move(table));
   if (options.holdout) held.emplace(options, formula, loaded.recipe, std::move(held_table));
   if (held) loaded.data.rows += held->size();
-  const Plan plan = resolve(
-      options, loaded.grouped
-                   ? DataFacts{loaded.grouped->rows().size(), loaded.grouped->main_parameters(), false}
-                   : DataFacts{loaded.model->rows(), loaded.model->dim(), loaded.model->all_positive()});
+  const Plan plan = resolve(options, data_facts(loaded));
+  options.warmup = static_cast<std::int64_t>(plan.chain.warmup);  // part of the run's record
   const KeptEffects kept = loaded.grouped ? kept_effects(options, *loaded.grouped) : KeptEffects::none;
   if (loaded.grouped) check_holdout(options, kept);
   const double read_seconds = timer.seconds();

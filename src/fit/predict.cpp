@@ -202,6 +202,7 @@ void agree_on_types(const KeptRun& run, Table& table) {
                                    [&](const UsedColumn& c) { return c.name == column.name; });
     if (used == run.columns.end() || used->text) continue;
     if (column.is_text()) throw not_numbers(table, column);
+    column.make_doubles();
     const std::span<const double> cells = column.values();
     const auto odd =
         std::find_if(cells.begin(), cells.end(), [](double v) { return v != 0 && v != 1 && !std::isnan(v); });

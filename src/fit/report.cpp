@@ -55,6 +55,11 @@ std::string arguments_of(const Option& option, const Json& value) {
   }
 }
 
+RunFacts in_words(RunFacts facts, const Wording& wording) {
+  if (wording) facts.no_check = wording(facts.no_check);
+  return facts;
+}
+
 RunSummary in_words(RunSummary summary, const Wording& wording) {
   if (!wording) return summary;
   for (std::string& note : summary.notes)  // the note on priors has names of columns, not of options
@@ -90,7 +95,7 @@ void fill_record(const FitOptions& options, const Origin& origin, ReportInput& i
                     : fmt::format("{} (chosen by {})", s.method.name, options.method));
   add("seed", options.seed ? fmt::format("{}", *options.seed) : "");
   add("chains", fmt::format("{} x {} draws after {} steps of warm-up", s.chains, grouped(s.draws),
-                            grouped(static_cast<std::uint64_t>(options.warmup))));
+                            grouped(static_cast<std::uint64_t>(options.warmup.value_or(0)))));
   add("run directory", options.out);
   add("version", origin.version.empty() ? "" : fmt::format("mlo {}", origin.version));
   add("instruction set", origin.simd);
@@ -112,7 +117,7 @@ std::string command_of(const FitOptions& options) {
 ReportInput report_input(const FitResult& result, const Wording& wording) {
   ReportInput input{.summary = in_words(result.summary, wording),
                     .chains = result.chains,
-                    .facts = result.facts,
+                    .facts = in_words(result.facts, wording),
                     .effects = result.effects};
   fill_record(result.options,
               {.version = version(),
@@ -125,7 +130,7 @@ ReportInput report_input(const FitResult& result, const Wording& wording) {
 ReportInput report_input(const KeptRun& run, const Wording& wording) {
   ReportInput input{.summary = in_words(run.summary, wording),
                     .chains = run.chains,
-                    .facts = run.facts,
+                    .facts = in_words(run.facts, wording),
                     .effects = run.effects};
   fill_record(run.options, {.version = run.version, .simd = run.simd, .fingerprint = run.fingerprint}, input);
   return input;

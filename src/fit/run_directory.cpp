@@ -252,7 +252,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
                                .log_posterior = result.summary.method.log_posterior,
                                .seed = options.seed.value_or(0),
                                .chain = chain + 1,
-                               .warmup = static_cast<std::uint64_t>(options.warmup),
+                               .warmup = static_cast<std::uint64_t>(options.warmup.value_or(0)),
                                .draws = static_cast<std::uint64_t>(options.draws),
                                .thin = static_cast<std::uint64_t>(options.thin.value_or(1)),
                                .names = result.names,
@@ -261,7 +261,7 @@ void RunDirectory::finish(const FitOptions& options, std::uint64_t fingerprint,
   }
   write_file(file("statistics.csv"), statistics_csv(result.chains));
   if (wants_netcdf(options))
-    write_netcdf(file("draws.nc"), netcdf_input(options, result.summary, result.chains));
+    write_netcdf(file("draws.nc"), netcdf_input(options, result.summary, result.chains, result.effects));
   write_file(file("summary.csv"), as_csv(result.summary.parameters));
   write_groups(path_, result.effects, result.chains);
   write_run_json(options, fingerprint, result.summary.interrupted ? "interrupted" : "finished", &result);

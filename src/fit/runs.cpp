@@ -26,7 +26,7 @@ std::vector<std::string> KeptRun::column_names() const {
 }
 
 std::vector<GroupEffect> read_group_effects(const std::string& run_directory) {
-  static_cast<void>(RunDirectory::open(run_directory));
+  static_cast<void>(RunDirectory::open(run_directory).summary_json());  // it must be finished
   return read_groups(run_directory);
 }
 

@@ -1,53 +1,37 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The moves of the coefficients: with what the effects owe them, against the effects of one kind, and the
-// second parameter's.
+// The moves of the coefficients, with what the effects owe them, and of the second parameter.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernel/level_parts.hpp"
-#include "kernel/row_batch.hpp"
 #include "mlo/kernel/levels.hpp"
 #include "mlo/kernel/remainder_test.hpp"
 
 namespace mlo {
 
+using level_passes::Range;
+
 // alpha moves, beta stays: the coefficients a += d, the effects b_k -= M_k d. Given beta, the expansion's law
 // of alpha is normal, with the drift that the cubic terms beta^2 alpha give it.
 bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
-  const LevelRows& rows = model_->rows();
   const auto q = static_cast<std::size_t>(alpha_.size());
   if (q == 0) return true;
   Eigen::MatrixXd information = precision_ * reference_->information() + prior_information_;
   Eigen::VectorXd slope = precision_ * reference_->gradient() + prior_gradient_;
-  std::vector<double> sum(q, 0);
   for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const LevelSums& sums = reference_->groups()[k];
     const Group& group = groups_[k];
-    const std::size_t d = sums.d, levels = group.beta.size() / d;
-    const std::vector<double>& b0 = reference_->at().effects[k];
+    const std::size_t d = group.d, blocks = group.blocks();
+    const level_passes::Levels& of = lanes(k);
     for (std::size_t a = 0; a < d; ++a)
-      for (std::size_t b = 0; b < d; ++b) information += group.omega(index(a), index(b)) * sums.mm[a * d + b];
-    for (std::size_t l = 0; l < levels; ++l)
-      for (std::size_t a = 0; a < d; ++a) {
-        const std::size_t r = l * d + a;
-        double owed = 0;
-        for (std::size_t b = 0; b < d; ++b)
-          owed += group.omega(index(a), index(b)) * (b0[l * d + b] + group.beta[l * d + b]);
-        // Of a product, the slope along the columns grows with e^(direction beta).
-        const double beta =
-            product_ ? direction_ * std::expm1(direction_ * group.beta[r]) : precision_ * group.beta[r];
-        const double* const hx = sums.hx.data() + r * q;
-        const double* const m = sums.m.data() + r * q;
-        for (std::size_t j = 0; j < q; ++j) sum[j] += beta * hx[j] + owed * m[j];
-        for (std::size_t b = 0; b < d && !product_; ++b) {
-          const double* const s = sums.s.data() + (r * d + b) * q;
-          const double product = 0.5 * beta * group.beta[l * d + b];
-          for (std::size_t j = 0; j < q; ++j) sum[j] += product * s[j];
-        }
-      }
+      for (std::size_t b = 0; b < d; ++b)
+        information += group.omega(index(a), index(b)) * reference_->groups()[k].mm[a * d + b];
+    std::vector<double> parts((blocks + blocks_of_part - 1) / blocks_of_part * q, 0);
+    over_parts(*pool_, blocks, [&](std::size_t part, Range range) {
+      level_passes::coefficient_slopes(of, parts.data() + part * q, range);
+    });
+    for (std::size_t r = 0; r < parts.size(); ++r) slope[index(r % q)] += parts[r];
   }
-  for (std::size_t j = 0; j < q; ++j) slope[index(j)] += sum[j];
   const Eigen::LLT<Eigen::MatrixXd> llt(information);
   Eigen::VectorXd noise(index(q));
   for (Eigen::Index j = 0; j < noise.size(); ++j) noise[j] = normal(stream);
@@ -71,82 +55,77 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   if (!model_->layout().quadratic_coefficients())
     log_ratio += prior_of(next) - prior_of(alpha_) - quadratic(next) + quadratic(alpha_);
   if (all_rows()) {
-    // The likelihood itself takes the place of its expansion.
-    const Eigen::VectorXd from = llt.matrixU() * (alpha_ - mean);
-    const auto others = [&](const Eigen::VectorXd& alpha) {  // priors of coefficients and effects
-      double out = quadratic(alpha);
-      for (std::size_t k = 0; k < groups_.size(); ++k) {
-        const LevelSums& sums = reference_->groups()[k];
-        const Group& group = groups_[k];
-        const std::size_t d = sums.d;
-        Eigen::VectorXd b(index(d));
-        for (std::size_t l = 0; l < group.beta.size() / d; ++l) {
-          for (std::size_t a = 0; a < d; ++a) {
-            const std::size_t r = l * d + a;
-            double ma = 0;
-            for (std::size_t j = 0; j < q; ++j) ma += sums.m[r * q + j] * alpha[index(j)];
-            b[index(a)] = reference_->at().effects[k][r] + group.beta[r] - ma;
-          }
-          out -= 0.5 * b.dot(group.omega * b);
-        }
-      }
-      return out;
-    };
-    log_ratio += others(next) - others(alpha_);
-    if (!walk) log_ratio += 0.5 * (noise.squaredNorm() - from.squaredNorm());
-    // x^c'd of all rows.
-    std::vector<std::vector<double>> md(groups_.size());
-    for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const LevelSums& sums = reference_->groups()[k];
-      md[k].resize(groups_[k].beta.size());
-      for (std::size_t r = 0; r < md[k].size(); ++r) {
-        double out = 0;
-        for (std::size_t j = 0; j < q; ++j) out += sums.m[r * q + j] * moved[index(j)];
-        md[k][r] = out;
-      }
-    }
-    constexpr std::size_t batch = Family::batch_rows;
-    HugeVector<double> to(rows.size());
-    log_ratio += block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
-      double part = 0;
-      std::array<double, batch> change;
-      std::array<double, LevelRows::most_effects> z;
-      for (std::size_t at = begin; at < begin + length; at += batch) {
-        const std::size_t count = std::min(batch, begin + length - at);
-        for (std::size_t r = 0; r < count; ++r) {
-          const std::size_t i = at + r;
-          const float* const x = rows.x(i);
-          double delta = 0;
-          for (std::size_t j = 0; j < q; ++j) delta += static_cast<double>(x[j]) * moved[index(j)];
-          for (std::size_t k = 0; k < groups_.size(); ++k) {
-            const Grouping& group = rows.groups()[k];
-            group.multipliers(i, z.data());
-            const std::size_t d = group.dim(), first = group.codes[i] * d;
-            for (std::size_t a = 0; a < d; ++a) delta -= z[a] * md[k][first + a];
-          }
-          to[i] = eta_[i] + delta;
-        }
-        const auto y = rows.responses().subspan(at, count);
-        model_->family().differences({{eta_.data() + at, count}, y, point_.log_second},
-                                     {{to.data() + at, count}, y, point_.log_second},
-                                     std::span(change).first(count));
-        for (std::size_t r = 0; r < count; ++r) part += rows.weight(at + r) * change[r];
-      }
-      return part;
-    });
-    info.rows_read += rows.size();
-    if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return false;
-    eta_.swap(to);
-    alpha_ = next;
-    apply_m();
-    return true;
+    if (!walk)
+      log_ratio +=
+          0.5 * (noise.squaredNorm() - Eigen::VectorXd(llt.matrixU() * (alpha_ - mean)).squaredNorm());
+    return move_by_all_rows(next, log_ratio + quadratic(next) - quadratic(alpha_), stream, info);
   }
-  if (options_.remainders && reference_->has_curve())
-    log_ratio += thin_coefficients(moved, next, stream, info);
+  if (draws_rows()) log_ratio += thin_coefficients(moved, next, stream, info);
+  if (options_.factors != nullptr) return move_with_factors(next, log_ratio, stream);
   if (!accepts(stream, log_ratio)) return false;
   alpha_ = next;
   apply_m();
   return true;
+}
+
+// The same where all rows are read: the likelihood and the effects' priors take the place of their expansion.
+bool LevelKernel::move_by_all_rows(const Eigen::VectorXd& next, double log_ratio, Stream& stream,
+                                   StepInfo& info) {
+  const LevelRows& rows = model_->rows();
+  const std::size_t q = rows.columns();
+  const Eigen::VectorXd here = alpha_, moved = next - here;
+  std::vector<std::vector<double>> ma;
+  for (const Group& group : groups_) ma.push_back(group.ma);
+  log_ratio -= effects_prior();
+  alpha_ = next;
+  apply_m();
+  log_ratio += effects_prior();
+  constexpr std::size_t batch = Family::batch_rows;
+  HugeVector<double> to(rows.size());
+  log_ratio += block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
+    double part = 0;
+    std::array<double, batch> change, response;
+    std::array<double, LevelRows::most_effects> z;
+    for (std::size_t at = begin; at < begin + length; at += batch) {
+      const std::size_t count = std::min(batch, begin + length - at);
+      for (std::size_t r = 0; r < count; ++r) {
+        const std::size_t i = at + r;
+        const float* const x = rows.x(i);
+        double delta = 0;
+        for (std::size_t j = 0; j < q; ++j) delta += static_cast<double>(x[j]) * moved[index(j)];
+        for (std::size_t k = 0; k < groups_.size(); ++k) {
+          const Group& group = groups_[k];
+          const std::size_t level = rows.groups()[k].codes[i];
+          rows.groups()[k].multipliers(i, z.data());
+          for (std::size_t a = 0; a < group.d; ++a)
+            delta -= z[a] * (group.ma[group.at(level, a)] - ma[k][group.at(level, a)]);
+        }
+        to[i] = eta_[i] + delta;
+      }
+      const auto y = rows.responses(at, std::span(response).first(count));
+      model_->family().differences({{eta_.data() + at, count}, y, point_.log_second},
+                                   {{to.data() + at, count}, y, point_.log_second},
+                                   std::span(change).first(count));
+      for (std::size_t r = 0; r < count; ++r) part += rows.weight(at + r) * change[r];
+    }
+    return part;
+  });
+  info.rows_read += rows.size();
+  if (std::isfinite(log_ratio) && accepts(stream, log_ratio)) {
+    eta_.swap(to);
+    return true;
+  }
+  alpha_ = here;
+  apply_m();
+  return false;
+}
+
+// Of the effects given their covariances, but for the determinants.
+double LevelKernel::effects_prior() {
+  double sum = 0;
+  for (std::size_t k = 0; k < groups_.size(); ++k)
+    sum -= 0.5 * groups_[k].omega.cwiseProduct(effect_totals(k).squares).sum();
+  return sum;
 }
 
 // A row's remainder is at most |x^c'd| (K3 (U^2 / 2 + U |G| + sum of |G_j G_k|) + K4 (U + |G|)^3 / 6), with
@@ -159,72 +138,39 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   const double step = (l.transpose() * moved).norm();
   const double length = std::max(length_, (l.transpose() * next).norm());
   const std::size_t k_count = groups_.size();
-  const auto size_of = [&](std::size_t k, std::size_t level) {  // |z'beta| at most
-    const LevelSums& sums = reference_->groups()[k];
-    const std::size_t d = sums.d;
-    const double* const beta = groups_[k].beta.data() + level * d;
-    if (rows.groups()[k].plain()) return std::abs(beta[0]);
-    const double* const factor = sums.factor.data() + level * d * d;
-    double square = 0;
-    for (std::size_t a = 0; a < d; ++a) {
-      double x = 0;
-      for (std::size_t b = a; b < d; ++b) x += factor[a * d + b] * beta[b];
-      square += x * x;
-    }
-    return sums.span[level] * std::sqrt(square);
-  };
   std::vector<double> rms(k_count, 0), most(k_count, 0);
-  if (k_count > 1)
-    for (std::size_t k = 0; k < k_count; ++k) {
-      double weight = 0;
-      const Grouping& group = rows.groups()[k];
-      for (std::size_t level = 0; level < group.levels(); ++level) {
-        const double b = size_of(k, level);
-        const double w = static_cast<double>(group.size(level)) * reference_->groups()[k].reach[level];
-        rms[k] += w * b * b;
-        weight += w;
-        most[k] = std::max(most[k], b);
-      }
-      rms[k] = std::sqrt(rms[k] / std::max(weight, 1e-300));
-    }
-  const double boost = (product_ ? 2 : options_.boost_coefficients) * options_.bound_factor * (1 + 1e-9);
-  const double split = static_cast<double>(k_count * k_count);  // 1 / lambda^2, lambda = 1 / K
+  for (std::size_t k = 0; k < k_count && k_count > 1; ++k) {
+    const level_passes::Sizes sizes = level_passes::sizes(lanes(k), {0, groups_[k].blocks()});
+    rms[k] = std::sqrt(sizes.squares / std::max(sizes.weights, 1e-300));
+    most[k] = sizes.most;
+  }
   double total = 0;
-  std::vector<double> totals(k_count, 0);
   for (std::size_t k = 0; k < k_count; ++k) {
-    const LevelSums& sums = reference_->groups()[k];
-    const Grouping& group = rows.groups()[k];
-    double cross = 0, others = 0;
+    level_passes::ColumnMove move;
+    move.step = step;
+    move.length = length;
+    move.slack = options_.bound_factor * (1 + 1e-9);
+    move.split = static_cast<double>(k_count * k_count);  // 1 / lambda^2, lambda = 1 / K
+    move.first = k == 0;
     for (std::size_t j = 0; j < k_count; ++j)
       if (j != k) {
-        cross += 0.5 * (rms[k] > 0 ? rms[j] / rms[k] : 0);
-        others += most[j];
+        move.cross += 0.5 * (rms[k] > 0 ? rms[j] / rms[k] : 0);
+        move.others += most[j];
       }
-    for (std::size_t level = 0; level < group.levels(); ++level) {
-      const double u = sums.reach[level] * length, b = size_of(k, level);
-      if (product_) {
-        const double power = std::exp(direction_ * groups_[k].beta[level]);
-        const double share = boost * sums.scale[level] * sums.reach[level] * step *
-                             (std::abs(power - 1) * u + 0.5 * power * std::exp(u) * u * u);
-        groups_[k].share[level] = share;
-        totals[k] += share * static_cast<double>(group.size(level));
-        continue;
-      }
-      const bool near = u + b + others <= sums.box[level];
-      const double k3 = near ? sums.k3[level] : sums.k3_all[level];
-      const double k4 = near ? sums.k4[level] : sums.k4_all[level];
-      const double x = k == 0 ? u + b : b;
-      const double share =
-          boost * sums.reach[level] * step *
-          (k3 * ((k == 0 ? 0.5 * u * u : 0) + u * b + cross * b * b) + k4 * split * x * x * x / 6);
-      groups_[k].share[level] = share;
-      totals[k] += share * static_cast<double>(group.size(level));
-    }
-    total += totals[k];
+    const level_passes::Levels& of = lanes(k);
+    total += sum_over_parts(*pool_, groups_[k].blocks(),
+                            [&](Range range) { return level_passes::column_shares(of, move, range); });
   }
-  const auto evaluate = [&](RowBatch& batch, std::size_t row, std::array<double, RowBatch::most>& extra,
-                            std::array<double, RowBatch::most>& changes) {
+  RowBatch batch;
+  std::array<double, RowBatch::most> extra, limit, changes, curves;
+  const auto rides = [&](std::size_t k, std::size_t level) {
+    const LevelTable& table = reference_->table(k);
+    return groups_[k].lanes.rides && table.has_curve(level) &&
+           std::abs(groups_[k].beta[level]) <= table.at(level, table.fields().radius);
+  };
+  const auto evaluate = [&](std::size_t row) {
     double from = 0, to = 0, gamma = 0, squares = 0;
+    double owed = 0;  // of a level with a curve: beta - phi(beta)
     const float* const x = rows.x(row);
     for (Eigen::Index j = 0; j < moved.size(); ++j) {
       from += static_cast<double>(x[j]) * alpha_[j];
@@ -232,20 +178,24 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
     }
     std::array<double, LevelRows::most_effects> z;
     for (std::size_t k = 0; k < k_count; ++k) {
-      const Grouping& group = rows.groups()[k];
-      const std::size_t d = group.dim(), first = group.codes[row] * d, q = reference_->groups()[k].q;
-      group.multipliers(row, z.data());
+      const Group& group = groups_[k];
+      const std::size_t level = rows.groups()[k].codes[row], q = reference_->groups()[k].q;
+      rows.groups()[k].multipliers(row, z.data());
       double part = 0;
-      for (std::size_t a = 0; a < d; ++a) {
-        const double* const m = reference_->groups()[k].m.data() + (first + a) * q;
+      for (std::size_t a = 0; a < group.d; ++a) {
+        const double* const m = reference_->groups()[k].m.data() + (level * group.d + a) * q;
         double there = 0;
         for (std::size_t j = 0; j < q; ++j) there += m[j] * next[index(j)];
-        from -= z[a] * groups_[k].ma[first + a];
+        const std::size_t at = group.at(level, a);
+        from -= z[a] * group.ma[at];
         to -= z[a] * there;
-        part += z[a] * groups_[k].beta[first + a];
+        part += z[a] * group.beta[at];
       }
       gamma += part;
-      squares += part * part;
+      if (rides(k, level))
+        owed = part - group.phi[level];
+      else
+        squares += part * part;
     }
     if (product_) {
       const LevelReference::Shape& shape = reference_->shape(row);
@@ -257,17 +207,19 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
     const double before = from + gamma, after = to + gamma;
     extra[batch.size()] =
         (after * after * after - before * before * before) / 6 - 0.5 * squares * (to - from);
-    batch.add(reference_->shape(row), before, after);
+    const LevelReference::Shape& shape = reference_->shape(row);
+    const double s = owed == 0 ? 0 : 1 / (1 + std::exp(-static_cast<double>(shape.e)));
+    curves[batch.size()] = -static_cast<double>(shape.scale) * s * (1 - s) * owed * (to - from);
+    batch.add(shape, before, after);
   };
-  RowBatch batch;
-  std::array<double, RowBatch::most> extra, limit, changes;
   const auto change = [&](std::size_t r) {
-    return product_ ? changes[r] : batch.change(r) + batch.third(r) * extra[r];
+    return product_ ? changes[r] : batch.change(r) + batch.third(r) * extra[r] + curves[r];
   };
   double log_ratio = 0;
-  if (!(total <= 0.5 * static_cast<double>(rows.size()))) {  // reading all rows takes no longer
+  const double boost = boost_.factor;
+  if (!(boost * total <= 0.5 * static_cast<double>(rows.size()))) {  // reading all rows takes no longer
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      evaluate(batch, i, extra, changes);
+      evaluate(i);
       if (!batch.full() && i + 1 < rows.size()) continue;
       if (!product_) batch.evaluate(reference_->curve());
       for (std::size_t r = 0; r < batch.size(); ++r) log_ratio += change(r);
@@ -279,90 +231,47 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   std::vector<std::size_t> events;
   for (std::size_t k = 0; k < k_count; ++k) {
     const Grouping& group = rows.groups()[k];
-    // Arrivals of the grouping's Poisson process, in order, against the running sum of its levels' rates.
-    double arrival = exponential(stream);
-    if (arrival >= totals[k]) continue;
-    double sum = 0;
-    for (std::size_t level = 0; level < group.levels(); ++level) {
-      sum += groups_[k].share[level] * static_cast<double>(group.size(level));
-      while (arrival < sum) {
-        events.push_back(group.row(group.starts[level] + bounded(stream, group.size(level))));
-        arrival += exponential(stream);
-      }
-    }
+    run_clock(
+        groups_[k].rate.data(), boost, {0, groups_[k].blocks()}, groups_[k].levels, stream,
+        [](std::size_t /*level*/) {},
+        [&](std::size_t level) {
+          events.push_back(group.row(group.starts[level] + bounded(stream, group.size(level))));
+        });
   }
-  for (const std::size_t row : events) rows.prefetch(row);
+  for (const std::size_t row : events) {
+    rows.prefetch(row);
+    reference_->prefetch(row);
+  }
+  double noise = 0;
   const auto flush = [&] {
     if (!product_) batch.evaluate(reference_->curve());
-    for (std::size_t r = 0; r < batch.size(); ++r)
-      log_ratio += thinned(change(r) / limit[r], stream, info.bound_violations);
+    for (std::size_t r = 0; r < batch.size(); ++r) {
+      const double share = change(r) / limit[r];
+      noise += share * share;
+      log_ratio += thinned(share, stream, info.bound_violations);
+    }
     batch.clear();
   };
   for (const std::size_t row : events) {
     limit[batch.size()] = 0;
     for (std::size_t k = 0; k < k_count; ++k)
-      limit[batch.size()] += groups_[k].share[rows.groups()[k].codes[row]];
-    evaluate(batch, row, extra, changes);
+      limit[batch.size()] += boost * groups_[k].own[rows.groups()[k].codes[row]];
+    evaluate(row);
     if (batch.full()) flush();
   }
   flush();
+  if (!frozen_) boost_.learn(noise, options_.most_boost);
   info.rows_read += events.size();
   return log_ratio;
 }
 
-// A coefficient and all effects of its kind, against each other: no predictor changes, and no row is read.
-void LevelKernel::shift(std::size_t k, std::size_t effect, Stream& stream) {
-  const Eigen::VectorXd& twin = model_->twin(k, effect);
-  if (twin.size() == 0) return;
-  const LevelSums& sums = reference_->groups()[k];
-  Group& group = groups_[k];
-  const std::size_t d = sums.d, levels = group.beta.size() / d;
-  const auto q = static_cast<std::size_t>(alpha_.size());
-  const std::vector<double>& b0 = reference_->at().effects[k];
-  double slope = 0;
-  for (std::size_t l = 0; l < levels; ++l)
-    for (std::size_t a = 0; a < d; ++a) {
-      const std::size_t r = l * d + a;
-      slope += group.omega(index(effect), index(a)) * (b0[r] + group.beta[r] - group.ma[r]);
-    }
-  const Eigen::VectorXd bent = prior_information_ * twin;
-  const double information =
-      static_cast<double>(levels) * group.omega(index(effect), index(effect)) + twin.dot(bent);
-  slope += twin.dot(prior_gradient_) - bent.dot(alpha_);
-  const double moved = slope / information + normal(stream) / std::sqrt(information);
-  if (!model_->layout().quadratic_coefficients()) {
-    const auto excess = [&](double by) {  // of the prior over its expansion
-      const Eigen::VectorXd alpha = alpha_ + by * twin;
-      GroupedPoint at;
-      at.coefficients = reference_->at().coefficients;
-      at.log_second = point_.log_second;
-      for (std::size_t j = 0; j < q; ++j) at.coefficients[j] += alpha[index(j)];
-      return model_->log_prior_of_main(at) - prior_gradient_.dot(alpha) +
-             0.5 * alpha.dot(prior_information_ * alpha);
-    };
-    if (!accepts(stream, excess(moved) - excess(0))) return;
-  }
-  alpha_ += moved * twin;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const double* m = reference_->groups()[g].m.data();
-    for (double& beta : groups_[g].beta) {
-      double sum = 0;
-      for (std::size_t j = 0; j < q; ++j) sum += m[j] * twin[index(j)];
-      beta += moved * sum;
-      m += q;
-    }
-  }
-  for (std::size_t l = 0; l < levels; ++l) group.beta[l * d + effect] -= moved;
-  apply_m();
-}
-
-void LevelKernel::move_second(Stream& stream, StepInfo& info) {
+void LevelKernel::move_second(double polynomial, Stream& stream, StepInfo& info) {
   const std::size_t q = model_->rows().columns();
   const Layout& layout = model_->layout();
   if (!all_rows()) {
     // A gaussian response: the precision's law given the residuals' squares, but for its prior, which
     // decides.
-    const double squares = reference_->squares() - 2 * likelihood_polynomial();
+    const double squares = reference_->squares() - 2 * polynomial;
     const double drawn = gamma(stream, 0.5 * reference_->weight()) / (0.5 * squares);
     const double next = -0.5 * std::log(drawn);
     if (!std::isfinite(next)) return;
@@ -379,10 +288,11 @@ void LevelKernel::move_second(Stream& stream, StepInfo& info) {
   constexpr std::size_t batch = Family::batch_rows;
   log_ratio += block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
     double part = 0;
-    std::array<double, batch> change;
+    std::array<double, batch> change, response;
     for (std::size_t at = begin; at < begin + length; at += batch) {
       const std::size_t count = std::min(batch, begin + length - at);
-      const std::span<const double> eta(eta_.data() + at, count), y = rows.responses().subspan(at, count);
+      const std::span<const double> eta(eta_.data() + at, count),
+          y = rows.responses(at, std::span(response).first(count));
       model_->family().differences({eta, y, point_.log_second}, {eta, y, next},
                                    std::span(change).first(count));
       for (std::size_t r = 0; r < count; ++r) part += rows.weight(at + r) * change[r];
@@ -396,64 +306,38 @@ void LevelKernel::move_second(Stream& stream, StepInfo& info) {
 }
 
 // The log-likelihood by its expansion, compared with the reference, without the precision.
-double LevelKernel::likelihood_polynomial() const {
-  const auto q = static_cast<std::size_t>(alpha_.size());
+double LevelKernel::likelihood_polynomial() {
   double sum = reference_->gradient().dot(alpha_) - 0.5 * alpha_.dot(reference_->information() * alpha_);
-  const LevelRows& rows = model_->rows();
+  // The cells of the last grouping have seen the effects of the others.
   for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const LevelSums& sums = reference_->groups()[k];
-    const Group& group = groups_[k];
-    const std::size_t d = sums.d;
-    for (std::size_t r = 0; r < group.beta.size(); ++r) {
-      double product = 0;
-      for (std::size_t j = 0; j < q; ++j) product += sums.hx[r * q + j] * alpha_[index(j)];
-      sum += group.beta[r] * product;
-      if (groups_.size() > 1) continue;
-      const std::size_t a = r % d, first = r - a;
-      double bent = 0;
-      for (std::size_t b = 0; b < d; ++b) bent += sums.h[r * d + b] * group.beta[first + b];
-      sum += group.beta[r] * (sums.g[r] - 0.5 * bent);
-    }
-    if (groups_.size() == 1)
-      for (std::size_t l = 0; l < group.beta.size() / d; ++l)
-        sum += cubic_form(sums.c.data() + l * d * d * d, d, group.beta.data() + l * d) / 6;
+    const bool own = k + 1 == groups_.size();
+    const level_passes::Levels& of = lanes(k);
+    sum += sum_over_parts(*pool_, groups_[k].blocks(), [&](Range range) {
+      return level_passes::polynomial(of, alpha_.data(), own, range);
+    });
   }
-  if (groups_.size() == 1) return sum;
-  const LevelCells::Of& cells = rows.cells().of[0];
-  const CellSums& of = reference_->cells()[0];
-  const std::size_t others = groups_.size() - 1;
-  for (std::size_t l = 0; l + 1 < cells.starts.size(); ++l)
-    for (std::size_t c = cells.starts[l]; c < cells.starts[l + 1]; ++c) {
-      double gamma = groups_[0].beta[l];
-      for (std::size_t j = 0; j < others; ++j) gamma += groups_[j + 1].beta[cells.others[c * others + j]];
-      sum +=
-          gamma * (static_cast<double>(reference_->cell_f1()[cells.ids[c]]) +
-                   gamma * (0.5 * static_cast<double>(of.f2[c]) + gamma * static_cast<double>(of.f3[c]) / 6));
-    }
+  return groups_.size() > 1 ? sum + cells_ : sum;
+}
+
+// Of all parameters.
+double LevelKernel::log_prior() {
+  if (options_.factors != nullptr) return prior_of_factors();
+  double sum = model_->log_prior_of_main(point_) + effects_prior();
+  for (std::size_t k = 0; k < groups_.size(); ++k)
+    sum += model_->covariances()[k].log_prior(point_.covariances[k]) +
+           0.5 * static_cast<double>(groups_[k].levels) * groups_[k].log_det;
   return sum;
 }
 
-double LevelKernel::polynomial() const {
-  GroupedPoint at = point_;
-  for (Eigen::Index j = 0; j < alpha_.size(); ++j)
-    at.coefficients[static_cast<std::size_t>(j)] =
-        reference_->at().coefficients[static_cast<std::size_t>(j)] + alpha_[j];
-  double sum = reference_->value() + precision_ * likelihood_polynomial() + model_->log_prior_of_main(at);
-  for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const Group& group = groups_[k];
-    const std::size_t d = reference_->groups()[k].d, levels = group.beta.size() / d;
-    sum += model_->covariances()[k].log_prior(point_.covariances[k]);
-    Eigen::VectorXd b(index(d));
-    sum += 0.5 * static_cast<double>(levels) * group.log_det;
-    for (std::size_t l = 0; l < levels; ++l) {
-      for (std::size_t a = 0; a < d; ++a) {
-        const std::size_t r = l * d + a;
-        b[index(a)] = reference_->at().effects[k][r] + group.beta[r] - group.ma[r];
-      }
-      sum -= 0.5 * b.dot(group.omega * b);
-    }
+// From the expansion of the likelihood, at the point in point_.
+double LevelKernel::log_posterior(double polynomial) {
+  double sum = reference_->value() + precision_ * polynomial;
+  if (model_->family().estimates_second()) {  // a gaussian response: the rest of sigma's part
+    const double before = model_->precision(reference_->at().log_second);
+    sum -= reference_->weight() * (point_.log_second - reference_->at().log_second) +
+           0.5 * (precision_ - before) * reference_->squares();
   }
-  return sum;
+  return sum + log_prior();
 }
 
 }  // namespace mlo

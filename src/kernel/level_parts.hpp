@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// Small parts that the moves of LevelKernel share.
+// What the moves of LevelKernel share.
 #pragma once
 
 #include <Eigen/Dense>
@@ -7,7 +7,10 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <vector>
 
+#include "kernel/level_lanes.hpp"
+#include "kernel/row_batch.hpp"
 #include "mlo/base/random.hpp"
 #include "mlo/kernel/levels.hpp"
 
@@ -18,26 +21,79 @@ namespace mlo {
 inline constexpr std::size_t level_batch = Family::batch_rows;  // rows at a time
 inline constexpr double walk_share = 0.2;  // of walks among the proposals, where all rows are read
 
-// A level's effects: fixed sizes for the usual numbers of them, and no heap for the others.
-template <int d>
-struct LevelTypes {
-  static constexpr int most = d == Eigen::Dynamic ? static_cast<int>(LevelRows::most_effects) : d;
-  using Vector = Eigen::Matrix<double, d, 1, 0, most, 1>;
-  using Matrix = Eigen::Matrix<double, d, d, 0, most, most>;
+// Arrays are in the order of the reference's LevelTable.
+struct LevelKernel::Group {
+  std::size_t levels = 0, d = 1;
+  bool tiny = false;  // whether any level is
+  std::vector<double> beta, next, ma, linear, bend;
+  std::vector<double> cell_linear, cell_first, cell_bend, cubes, others, own, cross, rate, ratio, taken, phi;
+  std::vector<double> chunks;
+  Eigen::MatrixXd omega;  // the effects' precision
+  double log_det = 0;     // its log determinant
+  LearntWalk walk;        // of the covariance
+  RowBoost boost;         // of moves of all effects
+  level_passes::Levels lanes;
+
+  [[nodiscard]] std::size_t blocks() const noexcept { return lane_blocks(levels); }
+  [[nodiscard]] std::size_t at(std::size_t level, std::size_t effect) const noexcept {
+    return lane_at(level, effect, d);
+  }
+  // next - beta of a level.
+  void moved(std::size_t level, double* out) const noexcept {
+    for (std::size_t a = 0; a < d; ++a) out[a] = next[at(level, a)] - beta[at(level, a)];
+  }
 };
 
-// Calls f with the number of effects as a constant, if it is a usual one.
+struct LevelKernel::Event {
+  std::size_t level, row;
+};
+
+// Sums over all levels of a grouping, in parts that depend on their number alone. Few levels are not worth a
+// second thread.
+inline constexpr std::size_t blocks_of_part = 256;
 template <class F>
-void with_dim(std::size_t d, const F& f) {
-  switch (d) {
-    case 1:
-      return f(std::integral_constant<int, 1>{});
-    case 2:
-      return f(std::integral_constant<int, 2>{});
-    case 3:
-      return f(std::integral_constant<int, 3>{});
-    default:
-      return f(std::integral_constant<int, Eigen::Dynamic>{});
+void over_parts(ThreadPool& pool, std::size_t blocks, const F& f) {
+  const std::size_t parts = (blocks + blocks_of_part - 1) / blocks_of_part;
+  if (parts == 1) return f(std::size_t{0}, level_passes::Range{0, blocks});
+  pool.run(parts, [&](std::size_t part) {
+    f(part, level_passes::Range{part * blocks_of_part, std::min(blocks, (part + 1) * blocks_of_part)});
+  });
+}
+template <class F>
+[[nodiscard]] double sum_over_parts(ThreadPool& pool, std::size_t blocks, const F& f) {
+  if (blocks <= blocks_of_part) return f(level_passes::Range{0, blocks});
+  std::vector<double> sums((blocks + blocks_of_part - 1) / blocks_of_part, 0);
+  over_parts(pool, blocks, [&](std::size_t part, level_passes::Range range) { sums[part] = f(range); });
+  double sum = 0;
+  for (const double one : sums) sum += one;
+  return sum;
+}
+
+// Arrivals of a Poisson process with the levels' rates times `boost`, in order; a level whose rate is
+// infinite is read whole.
+template <class Whole, class Arrival>
+void run_clock(const double* rates, double boost, level_passes::Range blocks, std::size_t levels,
+               Stream& stream, const Whole& whole, const Arrival& arrival) {
+  double clock = exponential(stream) / boost;
+  for (std::size_t block = blocks.first; block < blocks.last; ++block) {
+    const double* const rate = rates + block * level_lanes;
+    const double sum =
+        ((rate[0] + rate[1]) + (rate[2] + rate[3])) + ((rate[4] + rate[5]) + (rate[6] + rate[7]));
+    if (sum < clock) {
+      clock -= sum;
+      continue;
+    }
+    for (std::size_t lane = 0; lane < level_lanes && block * level_lanes + lane < levels; ++lane) {
+      if (!std::isfinite(rate[lane])) {
+        whole(block * level_lanes + lane);
+        continue;
+      }
+      while (clock < rate[lane]) {
+        arrival(block * level_lanes + lane);
+        clock += exponential(stream) / boost;
+      }
+      clock -= rate[lane];
+    }
   }
 }
 
@@ -52,31 +108,6 @@ inline double thinned(double share, Stream& stream, std::uint64_t& violations) n
   return uniform(stream) >= share ? -std::log1p(-share) : 0;
 }
 
-// The terms of a multilinear form of order 3, c(v, v, v).
-inline double cubic_form(const double* c, std::size_t d, const double* v) noexcept {
-  if (d == 1) return c[0] * v[0] * v[0] * v[0];
-  double sum = 0;
-  for (std::size_t a = 0; a < d; ++a)
-    for (std::size_t b = 0; b < d; ++b)
-      for (std::size_t e = 0; e < d; ++e) sum += c[(a * d + b) * d + e] * v[a] * v[b] * v[e];
-  return sum;
-}
-
-// The mode of pull * b - rise e^(direction b) - tau b^2 / 2, by two steps of Newton's method, and the
-// curvature there.
-struct ProductLaw {
-  double mode = 0, curvature = 0;
-};
-inline ProductLaw product_law(double pull, double rise, double tau, double direction) noexcept {
-  double m = 0, power = 1, curved = rise + tau;
-  for (int newton = 0; newton < 2; ++newton) {
-    m += std::clamp((pull - direction * rise * power - tau * m) / curved, -1.0, 1.0);
-    power = std::exp(direction * m);
-    curved = rise * power + tau;
-  }
-  return {m, curved};
-}
-
 // What the expansion of the columns' part leaves of a product: -scale (e^(d b') - e^(d b)) (e^(d u) - 1 - d
 // u).
 inline double product_change(const LevelReference::Shape& shape, double u, double before,
@@ -86,101 +117,139 @@ inline double product_change(const LevelReference::Shape& shape, double u, doubl
          (std::expm1(x) - x);
 }
 
-template <int d>
-double LevelKernel::level_surrogate(std::size_t k, std::size_t level, const double* from,
-                                    const double* to) const noexcept {
-  const LevelSums& sums = reference_->groups()[k];
-  const Group& group = groups_[k];
-  if constexpr (d == 1) {
-    const double x = from[0], y = to[0];
-    if (product_)
-      return (sums.g[level] + direction_ * sums.h[level]) * (y - x) -
-             group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x));
-    return precision_ * (y - x) *
-           (group.linear[level] - 0.5 * group.bend[level] * (x + y) +
-            sums.c[level] * (x * x + x * y + y * y) / 6);
-  } else {
-    const std::size_t size = sums.d;
-    const double* const linear = group.linear.data() + level * size;
-    const double* const bend = group.bend.data() + level * size * size;
-    double sum = 0;
-    for (std::size_t a = 0; a < size; ++a) {
-      double bent_to = 0, bent_from = 0;
-      for (std::size_t b = 0; b < size; ++b) {
-        bent_to += bend[a * size + b] * to[b];
-        bent_from += bend[a * size + b] * from[b];
-      }
-      sum += linear[a] * (to[a] - from[a]) - 0.5 * (to[a] * bent_to - from[a] * bent_from);
-    }
-    const double* const c = sums.c.data() + level * size * size * size;
-    return precision_ * (sum + (cubic_form(c, size, to) - cubic_form(c, size, from)) / 6);
+// Rows of levels with curves of their own: what u changes of a move of the effect.
+struct LevelKernel::CurvedBatch {
+  static constexpr std::size_t most = 64;
+  struct Place {
+    double u, from, to, phi;
+  };
+  std::size_t size = 0;
+  std::array<const Event*, most> event;
+  std::array<double, most> e{}, scale{}, u{}, from{}, to{}, phi{}, limit{}, change{};
+
+  void add(const Event& of, const LevelReference::Shape& shape, const Place& at, double bound) noexcept {
+    event[size] = &of;
+    e[size] = shape.e;
+    scale[size] = shape.scale;
+    u[size] = at.u;
+    from[size] = at.from;
+    to[size] = at.to;
+    phi[size] = at.phi;
+    limit[size] = bound;
+    ++size;
   }
+  void evaluate() noexcept {
+    const std::size_t rounded = lane_blocks(size) * level_lanes;
+    level_passes::curved_changes({e.data(), u.data(), from.data(), to.data(), phi.data()}, rounded,
+                                 change.data());
+    for (std::size_t r = 0; r < size; ++r) change[r] *= scale[r];
+  }
+};
+
+// The rows that were drawn are fetched, then evaluated many at a time.
+template <class Add>
+double LevelKernel::read_events(std::size_t k, std::span<const Event> events, Stream& stream, double boost,
+                                std::uint64_t& violations, const Add& add) const {
+  const Group& group = groups_[k];
+  double noise = 0;  // the variance of the decision
+  const auto judge = [&](const Event& event, double share) {
+    noise += share * share;
+    add(event, thinned(share, stream, violations));
+  };
+  for (const Event& event : events) {
+    model_->rows().prefetch(event.row);
+    reference_->prefetch(event.row);
+  }
+  RowBatch rows;
+  std::array<double, RowBatch::most> extra, limit;
+  std::array<const Event*, RowBatch::most> event_of;
+  const auto flush = [&] {
+    rows.evaluate(reference_->curve());
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      judge(*event_of[r], (rows.change(r) + rows.third(r) * extra[r]) / limit[r]);
+    rows.clear();
+  };
+  const LevelTable& table = reference_->table(k);
+  CurvedBatch curved;
+  const auto flush_curved = [&] {
+    curved.evaluate();
+    for (std::size_t r = 0; r < curved.size; ++r) judge(*curved.event[r], curved.change[r] / curved.limit[r]);
+    curved.size = 0;
+  };
+  for (const Event& event : events) {
+    const RowPlace at = place(k, event.row);
+    double before = 0, after = 0;
+    for (std::size_t a = 0; a < group.d; ++a) {
+      before += at.z[a] * group.beta[group.at(event.level, a)];
+      after += at.z[a] * group.next[group.at(event.level, a)];
+    }
+    const double own = boost * group.own[event.level], cross = boost * group.cross[event.level];
+    if (product_) {
+      const double change = product_change(reference_->shape(event.row), at.u, before, after);
+      judge(event, change / own);
+      continue;
+    }
+    const double rest = at.u + at.gamma;
+    if (table.has_curve(event.level)) {
+      const double phi = group.phi[event.level];
+      curved.add(event, reference_->shape(event.row), {.u = rest, .from = before, .to = after, .phi = phi},
+                 own);
+      if (curved.size == CurvedBatch::most) flush_curved();
+      continue;
+    }
+    event_of[rows.size()] = &event;
+    extra[rows.size()] = (after - before) * at.u * (0.5 * at.u + at.gamma);
+    if (group.lanes.weighted) {
+      const double length = reference_->groups()[k].lengths[event.row];
+      limit[rows.size()] = length * (own + cross * length * length * length);
+    } else {
+      const double other = std::abs(at.gamma);
+      limit[rows.size()] = own + cross * other * other * other;
+    }
+    rows.add(reference_->shape(event.row), rest + before, rest + after);
+    if (rows.full()) flush();
+  }
+  flush();
+  flush_curved();
+  return noise;
 }
 
-// With c = |x^c'alpha| at most, b = |z'beta| at most and g = |gamma|, a row's remainder is at most
-// |z'delta| (K3 (c^2 / 2 + c g) + K4 (b + c + g)^3 / 6), where c g <= c^1.5 / 1.5 + g^3 / 3 and
-// (x + g)^3 <= x^3 / w^2 + g^3 / (1 - w)^2.
-template <int d>
-LevelKernel::LevelBound LevelKernel::level_bound(std::size_t k, std::size_t level, const double* from,
-                                                 const double* to) const noexcept {
+// A slice sampler (Neal 2003) for a level with few rows, all of which are read.
+template <class Beyond>
+void LevelKernel::slice_level(std::size_t k, std::size_t level, Stream& stream, Tally& tally,
+                              const Beyond& beyond) {
   const LevelSums& sums = reference_->groups()[k];
-  const Group& group = groups_[k];
-  if (!reference_->has_curve()) return {};  // a gaussian likelihood has no remainders
-  if (d == 1 && product_) {
-    const double c = sums.reach[level] * length_;
-    const double rise = std::abs(std::exp(direction_ * to[0]) - std::exp(direction_ * from[0]));
-    LevelBound out;
-    out.own =
-        options_.bound_factor * (1 + 1e-6) * sums.scale[level] * rise * 0.5 * c * c * std::exp(c) + 1e-300;
-    out.finite = std::isfinite(out.own);
-    return out;
-  }
-  double before = 0, after = 0, moved = 0;
-  const double* const factor = sums.factor.data() + level * sums.d * sums.d;  // column-major lower
-  if constexpr (d == 1) {
-    const double unit = sums.span[level] * factor[0];  // the largest |z|
-    before = unit * std::abs(from[0]);
-    after = unit * std::abs(to[0]);
-    moved = unit * std::abs(to[0] - from[0]);
-  } else {
-    const std::size_t size = sums.d;
-    for (std::size_t a = 0; a < size; ++a) {
-      double x = 0, y = 0, z = 0;
-      for (std::size_t b = a; b < size; ++b) {
-        const double f = factor[a * size + b];  // C_ba, so row a of C'
-        x += f * from[b];
-        y += f * to[b];
-        z += f * (to[b] - from[b]);
-      }
-      before += x * x;
-      after += y * y;
-      moved += z * z;
+  const Grouping& grouping = model_->rows().groups()[k];
+  Group& group = groups_[k];
+  double& beta = group.beta[level];
+  const double omega = group.omega(0, 0), mu = group.ma[level] - reference_->at().effects[k][level];
+  const double here = beta;
+  const auto above = [&](double to) {  // the log density there, compared with here
+    const double delta = to - here;
+    const double prior = beyond(delta) - 0.5 * omega * ((to - mu) * (to - mu) - (here - mu) * (here - mu));
+    tally.rows += grouping.size(level);
+    if (all_rows()) return prior + likelihood_of_level(k, level, &delta);
+    return prior + level_surrogate(k, level, here, to) +
+           (options_.remainders ? remainders_of_level(k, level, &here, &to) : 0);
+  };
+  const double floor = -exponential(stream);
+  const double width = 2 / std::sqrt(std::max(precision_ * sums.h[level], 0.0) + omega);
+  double low = here - width * uniform(stream), high = low + width;
+  constexpr int most_steps = 60;  // on both sides together
+  const auto below = static_cast<int>(most_steps * uniform(stream));
+  for (int s = 0; s < below && above(low) > floor; ++s) low -= width;
+  for (int s = below + 1; s < most_steps && above(high) > floor; ++s) high += width;
+  for (;;) {
+    const double to = low + (high - low) * uniform(stream);
+    if (above(to) > floor) {
+      const double delta = to - here;
+      if (all_rows()) add_to_predictors(k, level, &delta);
+      beta = to;
+      return;
     }
-    before = sums.span[level] * std::sqrt(before);
-    after = sums.span[level] * std::sqrt(after);
-    moved = sums.span[level] * std::sqrt(moved);
+    (to < here ? low : high) = to;
+    if (high - low < 1e-12 * (1 + std::abs(here))) return;
   }
-  const double b = std::max(before, after);
-  const double c = sums.reach[level] * length_;
-  const bool near = b + c + group.others[level] <= sums.box[level];
-  const double k3 = near ? sums.k3[level] : sums.k3_all[level];
-  const double k4 = near ? sums.k4[level] : sums.k4_all[level];
-  const double x = b + c;
-  LevelBound out;
-  if (groups_.size() == 1) {
-    out.own = moved * (0.5 * k3 * c * c + k4 * x * x * x / 6);
-  } else {
-    const double count = static_cast<double>(model_->rows().groups()[k].size(level));
-    const double g = std::cbrt(group.cubes[level] / count);
-    const double w = x + g > 0 ? std::clamp(x / (x + g), 0.02, 0.98) : 0.5;
-    out.own = moved * (k3 * (0.5 * c * c + c * std::sqrt(c) / 1.5) + k4 * x * x * x / (6 * w * w));
-    out.cross = moved * (k3 / 3 + k4 / (6 * (1 - w) * (1 - w)));
-  }
-  const double slack = options_.bound_factor * (1 + 1e-9);
-  out.own = slack * out.own + 1e-300;
-  out.cross *= slack;
-  out.finite = std::isfinite(out.own) && std::isfinite(out.cross);
-  return out;
 }
 
 }  // namespace mlo

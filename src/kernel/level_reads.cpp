@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernel/level_parts.hpp"
-#include "kernel/row_batch.hpp"
+#include "mlo/base/special.hpp"
 #include "mlo/kernel/levels.hpp"
 
 namespace mlo {
@@ -17,16 +17,30 @@ LevelKernel::RowPlace LevelKernel::place(std::size_t k, std::size_t row) const n
   for (Eigen::Index j = 0; j < alpha_.size(); ++j) out.u += static_cast<double>(x[j]) * alpha_[j];
   std::array<double, LevelRows::most_effects> z;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const Grouping& group = rows.groups()[g];
-    const std::size_t d = group.dim(), first = group.codes[row] * d;
+    const Group& group = groups_[g];
+    const std::size_t level = rows.groups()[g].codes[row];
     double* const of = g == k ? out.z.data() : z.data();
-    group.multipliers(row, of);
-    for (std::size_t a = 0; a < d; ++a) {
-      out.u -= of[a] * groups_[g].ma[first + a];
-      if (g != k) out.gamma += of[a] * groups_[g].beta[first + a];
+    rows.groups()[g].multipliers(row, of);
+    for (std::size_t a = 0; a < group.d; ++a) {
+      const std::size_t at = group.at(level, a);
+      out.u -= of[a] * group.ma[at];
+      if (g != k) out.gamma += of[a] * group.beta[at];
     }
   }
   return out;
+}
+
+// Of one effect per level.
+double LevelKernel::level_surrogate(std::size_t k, std::size_t level, double x, double y) const noexcept {
+  const Group& group = groups_[k];
+  const LevelTable& table = reference_->table(k);
+  const LevelFields& at = table.fields();
+  if (product_)
+    return (table.at(level, at.g) + direction_ * table.at(level, at.h)) * (y - x) -
+           group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x));
+  return precision_ * (y - x) *
+         (group.linear[level] - 0.5 * group.bend[level] * (x + y) +
+          table.at(level, at.c) * (x * x + x * y + y * y) / 6);
 }
 
 // The sum over all rows of a level.
@@ -35,6 +49,7 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
   if (!reference_->has_curve()) return 0;
   const Grouping& group = model_->rows().groups()[k];
   const std::size_t d = group.dim();
+  if (reference_->table(k).has_curve(level)) return beyond_curve(k, level, from[0], to[0]);
   RowBatch rows;
   std::array<double, level_batch> extra;
   double sum = 0;
@@ -61,6 +76,35 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
     if (rows.full()) flush();
   }
   flush();
+  return sum;
+}
+
+// The same for a level with a curve of its own: its rows' terms, without the curve.
+double LevelKernel::beyond_curve(std::size_t k, std::size_t level, double from, double to) const {
+  const Grouping& group = model_->rows().groups()[k];
+  const LevelTable& table = reference_->table(k);
+  std::array<double, level_batch> before, after, change, scale;
+  const Group& own = groups_[k];
+  const LevelCurve curve = table.curve(level);
+  const double first =
+      own.linear[level] - table.at(level, table.fields().g) - own.cell_linear[level] + own.cell_first[level];
+  double sum = curve.tilt * (to - from) - (curve.value(to) - curve.value(from)) -
+               first * (curve.phi(to) - curve.phi(from));
+  for (std::size_t begin = group.starts[level]; begin < group.starts[level + 1]; begin += level_batch) {
+    const std::size_t count = std::min<std::size_t>(level_batch, group.starts[level + 1] - begin);
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::size_t i = group.row(begin + r);
+      const RowPlace at = place(k, i);
+      const LevelReference::Shape& shape = reference_->shape(i);
+      const double e = static_cast<double>(shape.e) + at.u + at.gamma;
+      before[r] = e + from;
+      after[r] = e + to;
+      scale[r] = shape.scale;
+    }
+    const auto cut = [&](auto& a) { return std::span(a).first(count); };
+    softplus_difference(cut(before), cut(after), cut(change));
+    for (std::size_t r = 0; r < count; ++r) sum -= scale[r] * change[r];
+  }
   return sum;
 }
 
@@ -95,44 +139,57 @@ double LevelKernel::likelihood_of_level(std::size_t k, std::size_t level, const 
   return sum;
 }
 
+void LevelKernel::add_to_predictors(std::size_t k, std::size_t level, const double* delta) {
+  const Grouping& grouping = model_->rows().groups()[k];
+  std::array<double, LevelRows::most_effects> z;
+  for (std::size_t p = grouping.starts[level]; p < grouping.starts[level + 1]; ++p) {
+    const std::size_t i = grouping.row(p);
+    grouping.multipliers(i, z.data());
+    double moved = 0;
+    for (std::size_t a = 0; a < grouping.dim(); ++a) moved += z[a] * delta[a];
+    eta_[i] += moved;
+  }
+}
+
+// A row of a level whose bounds are own * length + cross * length^4.
+std::size_t LevelKernel::draw_by_length(std::size_t k, std::size_t level, Stream& stream) const noexcept {
+  const Grouping& group = model_->rows().groups()[k];
+  const LevelSums& sums = reference_->groups()[k];
+  const std::size_t first = group.starts[level], last = group.starts[level + 1];
+  const double part = groups_[k].own[level] * sums.sum_length[level],
+               rest = groups_[k].cross[level] * sums.sum_fourth[level];
+  if (uniform(stream) * (part + rest) < part) {
+    for (;;) {  // any row, kept with probability length / the longest
+      const std::size_t row = group.row(first + bounded(stream, last - first));
+      if (uniform(stream) * sums.span[level] < static_cast<double>(sums.lengths[row])) return row;
+    }
+  }
+  const double place = uniform(stream) * sums.sum_fourth[level];
+  const auto begin = sums.fourths.begin() + static_cast<std::ptrdiff_t>(first),
+             end = sums.fourths.begin() + static_cast<std::ptrdiff_t>(last - 1);
+  return group.row(static_cast<std::size_t>(std::upper_bound(begin, end, place) - sums.fourths.begin()));
+}
+
 // A row of a level, by the bound's two parts: any row, or one in proportion to |gamma|^3.
-std::size_t LevelKernel::draw_row(std::size_t k, std::size_t level, double own, double cross,
-                                  Stream& stream) const noexcept {
+std::size_t LevelKernel::draw_row(std::size_t k, std::size_t level, Stream& stream) const noexcept {
   const LevelRows& rows = model_->rows();
+  const double own = groups_[k].own[level], cross = groups_[k].cross[level];
   const Grouping& group = rows.groups()[k];
+  if (groups_[k].lanes.weighted) return draw_by_length(k, level, stream);
   const double count = static_cast<double>(group.size(level));
   const double part = own * count, rest = cross * groups_[k].cubes[level];
   if (cross == 0 || uniform(stream) * (part + rest) < part)
     return group.row(group.starts[level] + bounded(stream, group.size(level)));
   const LevelCells::Of& cells = rows.cells().of[k];
-  const CellSums& of = reference_->cells()[k];
-  const std::size_t others = groups_.size() - 1;
-  constexpr std::size_t few_cells = 64;
-  if (cells.starts[level + 1] - cells.starts[level] > few_cells) {
-    // Any row, kept with probability (|gamma| / the largest)^3.
-    const double most = groups_[k].others[level];
-    for (;;) {
-      const std::size_t row = group.row(group.starts[level] + bounded(stream, group.size(level)));
-      double gamma = 0;
-      for (std::size_t j = 0; j < groups_.size(); ++j)
-        if (j != k) gamma += groups_[j].beta[rows.groups()[j].codes[row]];
-      const double ratio = std::abs(gamma) / most;
-      if (uniform(stream) < ratio * ratio * ratio) return row;
-    }
-  }
-  double left = uniform(stream) * groups_[k].cubes[level];
-  std::size_t chosen = cells.starts[level + 1] - 1;
-  for (std::size_t c = cells.starts[level]; c < cells.starts[level + 1]; ++c) {
-    double gamma = 0;
-    for (std::size_t j = 0, at = c * others; j < groups_.size(); ++j)
-      if (j != k) gamma += groups_[j].beta[cells.others[at++]];
-    const double size = std::abs(gamma);
-    left -= static_cast<double>(of.count[c]) * size * size * size;
-    if (left < 0) {
-      chosen = c;
-      break;
-    }
-  }
+  const level_passes::Cells all = cells_of(k);
+  constexpr std::size_t chunk = level_passes::Cells::chunk;
+  const double* sum = groups_[k].chunks.data() + all.chunk_of(level);
+  double target = uniform(stream) * groups_[k].cubes[level];
+  std::size_t begin = cells.starts[level];
+  const std::size_t end = cells.starts[level + 1];
+  for (; begin + chunk < end && target >= *sum; begin += chunk) target -= *sum++;
+  // A chunk ends with its cells, the last one with the level: that is cell_of()'s if the target is not met.
+  const std::size_t chosen = level_passes::cell_of(all, begin, std::min(begin + chunk, end), target);
   const std::size_t id = cells.ids[chosen];
   const std::size_t first = rows.cells().starts[id];
   return first + bounded(stream, rows.cells().starts[id + 1] - first);

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernel/level_parts.hpp"
-#include "kernel/row_batch.hpp"
 #include "mlo/kernel/levels.hpp"
 #include "mlo/kernel/remainder_test.hpp"
 
@@ -13,6 +12,7 @@ namespace mlo {
 namespace {
 
 using Eigen::Index;
+using level_passes::Range;
 
 // Where a standard deviation is known less well than this (of its log), effects and it move together.
 constexpr double loose_scale = 0.1;
@@ -32,34 +32,45 @@ Eigen::MatrixXd wishart(Stream& stream, double freedom, const Eigen::MatrixXd& l
 }  // namespace
 
 void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info) {
-  const std::size_t d = reference_->groups()[k].d;
+  const std::size_t d = groups_[k].d;
   draw_covariance(k, stream);
-  const std::size_t moves = groups_.size() > 1 || d > 1 || product_ ? options_.scale_moves : 1;
-  for (std::size_t m = 0; m < moves; ++m)
-    with_dim(d, [&](auto fixed) { scale_together<fixed()>(k, stream, info); });
+  const std::size_t moves = groups_.size() > 1 ? options_.scale_moves : 1;
+  for (std::size_t m = 0; m < moves; ++m) scale_together(k, stream, info);
   bool loose = false;
   for (std::size_t j = 0; j < d; ++j)
     if (!frozen_ || groups_[k].walk.sd(j) > loose_scale) {
-      with_dim(d, [&](auto fixed) { scale_signed<fixed()>(k, j, stream, info); });
+      scale_signed(k, j, stream, info);
       loose = true;
     }
   if (loose) draw_covariance(k, stream);
+}
+
+// Of b = beta - ma + the reference's effects, over all levels.
+LevelKernel::EffectTotals LevelKernel::effect_totals(std::size_t k) {
+  const std::size_t d = groups_[k].d, width = d + pairs_of(d), blocks = groups_[k].blocks();
+  const level_passes::Levels& of = lanes(k);
+  std::vector<double> parts((blocks + blocks_of_part - 1) / blocks_of_part * width, 0);
+  over_parts(*pool_, blocks, [&](std::size_t part, Range range) {
+    double* const sums = parts.data() + part * width;
+    level_passes::effect_sums(of, sums, sums + d, range);
+  });
+  EffectTotals out{Eigen::VectorXd::Zero(index(d)), Eigen::MatrixXd::Zero(index(d), index(d))};
+  for (std::size_t at = 0; at < parts.size(); at += width)
+    for (std::size_t a = 0; a < d; ++a) {
+      out.sum[index(a)] += parts[at + a];
+      for (std::size_t b = 0; b <= a; ++b) out.squares(index(a), index(b)) += parts[at + d + pair_at(a, b)];
+    }
+  out.squares.triangularView<Eigen::StrictlyUpper>() = out.squares.transpose();
+  return out;
 }
 
 // From the law of the covariance given the effects but for its prior, which decides.
 void LevelKernel::draw_covariance(std::size_t k, Stream& stream) {
   const GroupCovariance& covariance = model_->covariances()[k];
   Group& group = groups_[k];
-  const std::size_t d = covariance.dim(), levels = group.beta.size() / d;
+  const std::size_t d = covariance.dim(), levels = group.levels;
   std::vector<double>& xi = point_.covariances[k];
-  Eigen::MatrixXd squares = Eigen::MatrixXd::Zero(index(d), index(d));
-  const std::vector<double>& b0 = reference_->at().effects[k];
-  Eigen::VectorXd b(index(d));
-  for (std::size_t l = 0; l < levels; ++l) {
-    for (std::size_t a = 0; a < d; ++a)
-      b[index(a)] = b0[l * d + a] + group.beta[l * d + a] - group.ma[l * d + a];
-    squares.noalias() += b * b.transpose();
-  }
+  const Eigen::MatrixXd squares = effect_totals(k).squares;
   std::vector<double> next = xi;
   double log_ratio = 0;
   const auto j = static_cast<double>(levels);
@@ -97,16 +108,9 @@ void LevelKernel::draw_covariance(std::size_t k, Stream& stream) {
 
 // The covariance moves, and the effects keep their places in their normal laws given all else: beta = m +
 // C^-T w with w fixed, m and C C' the mean and the precision that the expansion gives with the covariance.
-template <int d>
 void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) {
-  using Vector = typename LevelTypes<d>::Vector;
-  using Matrix = typename LevelTypes<d>::Matrix;
   const GroupCovariance& covariance = model_->covariances()[k];
-  const LevelSums& sums = reference_->groups()[k];
   Group& group = groups_[k];
-  const auto dim = index(sums.d);
-  const auto size = static_cast<std::size_t>(dim);
-  const std::size_t levels = group.beta.size() / size;
   std::vector<double>& xi = point_.covariances[k];
   std::vector<double> next(xi.size());
   double log_ratio = group.walk.propose(stream, xi, next);
@@ -114,63 +118,13 @@ void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) 
     if (!(std::abs(x) < 300)) return;
   log_ratio += covariance.log_prior(next) - covariance.log_prior(xi);
   if (!std::isfinite(log_ratio)) return;
-  const Matrix omega = group.omega, omega_next = covariance.precision(next);
-  const Eigen::MatrixXd l = covariance.factor(next);
-  const double log_det_next = -2 * l.diagonal().array().log().sum();
-  log_ratio += 0.5 * static_cast<double>(levels) * (log_det_next - group.log_det);
-  double stretch = 1, jacobian = 0;  // products of few factors have one log
-  for (std::size_t level = 0; level < levels; ++level) {
-    const Eigen::Map<const Vector> beta(group.beta.data() + level * size, dim);
-    Eigen::Map<Vector> to(next_[k].data() + level * size, dim);
-    const Eigen::Map<const Vector> linear(group.linear.data() + level * size, dim);
-    const Eigen::Map<const Vector> ma(group.ma.data() + level * size, dim);
-    const Eigen::Map<const Vector> b0(reference_->at().effects[k].data() + level * size, dim);
-    const Vector mu = ma - b0;
-    if (d == 1 && product_) {
-      // The mode and the curvature there, with either precision of the effects.
-      const auto law = [&](double tau) {
-        const double rise = std::max(group.bend[level], 0.2 * sums.h[level]);
-        const double pull = sums.g[level] + direction_ * sums.h[level] + tau * mu[0];
-        return product_law(pull, rise, tau, direction_);
-      };
-      const auto [m, p] = law(omega(0, 0));
-      const auto [m_next, p_next] = law(omega_next(0, 0));
-      const double ratio = p / p_next;
-      to[0] = m_next + (beta[0] - m) * std::sqrt(ratio);
-      stretch *= ratio;
-      if (!(stretch > 1e-200 && stretch < 1e200)) {
-        jacobian += 0.5 * std::log(stretch);
-        stretch = 1;
-      }
-    } else if constexpr (d == 1) {
-      const double h = precision_ * std::max(group.bend[level], 0.4 * sums.h[level]);
-      const double p = std::max(h, 0.0) + omega(0, 0), p_next = std::max(h, 0.0) + omega_next(0, 0);
-      const double m = (precision_ * linear[0] + omega(0, 0) * mu[0]) / p;
-      const double m_next = (precision_ * linear[0] + omega_next(0, 0) * mu[0]) / p_next;
-      const double ratio = p / p_next;
-      to[0] = m_next + (beta[0] - m) * std::sqrt(ratio);
-      stretch *= ratio;
-      if (!(stretch > 1e-200 && stretch < 1e200)) {
-        jacobian += 0.5 * std::log(stretch);
-        stretch = 1;
-      }
-    } else {
-      const Eigen::Map<const Matrix> h(sums.h.data() + level * size * size, dim, dim);
-      const Matrix p = precision_ * h + omega, p_next = precision_ * h + omega_next;
-      const Eigen::LLT<Matrix> here(p), there(p_next);
-      const Vector m = here.solve(precision_ * linear + omega * mu);
-      const Vector m_next = there.solve(precision_ * linear + omega_next * mu);
-      const Vector w = here.matrixU() * (beta - m);
-      to = m_next + there.matrixU().solve(w);
-      for (Index a = 0; a < dim; ++a) stretch *= here.matrixLLT()(a, a) / there.matrixLLT()(a, a);
-      jacobian += std::log(stretch);
-      stretch = 1;
-    }
-    const Vector from = beta - mu, moved = to - mu;
-    log_ratio -= 0.5 * (moved.dot(omega_next * moved) - from.dot(omega * from));
-  }
-  log_ratio += jacobian + (d == 1 ? 0.5 : 1.0) * std::log(stretch);
-  const bool yes = decide_effects<d>(k, log_ratio, options_.boost_scales, stream, info);
+  const Eigen::MatrixXd omega = covariance.precision(next), l = covariance.factor(next);
+  const double log_det = -2 * l.diagonal().array().log().sum();
+  log_ratio += 0.5 * static_cast<double>(group.levels) * (log_det - group.log_det);
+  const level_passes::Levels& of = lanes(k);
+  log_ratio += sum_over_parts(*pool_, group.blocks(),
+                              [&](Range range) { return level_passes::rescale(of, omega.data(), range); });
+  const bool yes = decide_effects(k, log_ratio, stream, info);
   scale_acceptance_.count(yes);
   if (!yes) return;
   xi = next;
@@ -179,141 +133,101 @@ void LevelKernel::scale_together(std::size_t k, Stream& stream, StepInfo& info) 
 
 // b / sigma fixed, sigma any number, of either sign: its law given all else is nearly normal, also where
 // sigma is small.
-template <int fixed>
 void LevelKernel::scale_signed(std::size_t k, std::size_t effect, Stream& stream, StepInfo& info) {
   const GroupCovariance& covariance = model_->covariances()[k];
-  const LevelSums& sums = reference_->groups()[k];
   Group& group = groups_[k];
-  const std::size_t d = sums.d, levels = group.beta.size() / d;
   std::vector<double>& xi = point_.covariances[k];
   const double sigma = std::exp(xi[effect]);
   const double scale = std::max(covariance.priors()[effect].scale(), 1e-300);
+  const level_passes::Levels& of = lanes(k);
+  const std::size_t blocks = group.blocks();
+  std::vector<level_passes::SignedSums> parts((blocks + blocks_of_part - 1) / blocks_of_part);
+  over_parts(*pool_, blocks, [&](std::size_t part, Range range) {
+    parts[part] = level_passes::signed_sums(of, effect, sigma, range);
+  });
   double information = 1 / (scale * scale), linear = 0;
-  const std::vector<double>& b0 = reference_->at().effects[k];
-  for (std::size_t l = 0; l < levels; ++l) {
-    const std::size_t r = l * d + effect;
-    const double mu = group.ma[r] - b0[r], z = (group.beta[r] - mu) / sigma;
-    const double* const bend = group.bend.data() + r * d;
-    double slope = group.linear[r] - bend[effect] * mu;
-    for (std::size_t a = 0; a < d; ++a)
-      if (a != effect) slope -= bend[a] * group.beta[l * d + a];
-    information += precision_ * z * z * std::max(bend[effect], 0.4 * sums.h[l * d * d + effect * d + effect]);
-    linear += precision_ * z * slope;
+  for (const level_passes::SignedSums& part : parts) {
+    information += part.information;
+    linear += part.linear;
   }
   if (!(information > 0)) return;
   const double mean = linear / information, root = std::sqrt(information);
   const double noise = normal(stream), next = mean + noise / root;
   const double back = (sigma - mean) * root;
   double log_ratio = 0.5 * (noise * noise - back * back);
-  if (d > 1 && next <= 0) return;  // a sign would turn the correlations
-  const double ratio = next / sigma;
+  if (group.d > 1 && next <= 0) return;  // a sign would turn the correlations
   if (!(std::abs(next) > 0)) return;
   std::vector<double> moved = xi;
   moved[effect] = std::log(std::abs(next));
   // Priors of sigma itself: of its log without the Jacobian.
   log_ratio += covariance.log_prior(moved) - moved[effect] - covariance.log_prior(xi) + xi[effect];
-  for (std::size_t l = 0; l < levels; ++l)
-    for (std::size_t a = 0; a < d; ++a) {
-      const std::size_t r = l * d + a;
-      const double mu = group.ma[r] - b0[r];
-      next_[k][r] = a == effect ? mu + ratio * (group.beta[r] - mu) : group.beta[r];
-    }
-  if (!decide_effects<fixed>(k, log_ratio, options_.boost_scales, stream, info)) return;
+  over_parts(*pool_, blocks, [&](std::size_t /*part*/, Range range) {
+    level_passes::multiply_effect(of, effect, next / sigma, range);
+  });
+  if (!decide_effects(k, log_ratio, stream, info)) return;
   xi = moved;
   set_precision(k);
 }
 
-template <int fixed>
-bool LevelKernel::decide_effects(std::size_t k, double log_ratio, double boost, Stream& stream,
-                                 StepInfo& info) {
-  const Grouping& grouping = model_->rows().groups()[k];
+bool LevelKernel::decide_effects(std::size_t k, double log_ratio, Stream& stream, StepInfo& info) {
+  if (all_rows()) return decide_by_all_rows(k, log_ratio, stream, info);
   Group& group = groups_[k];
-  const std::size_t d = grouping.dim(), levels = grouping.levels();
-  if (all_rows()) {
-    constexpr std::size_t chunk_levels = 64;
-    const std::size_t chunks = (levels + chunk_levels - 1) / chunk_levels;
-    std::vector<double> sums(chunks, 0);
-    pool_->run(chunks, [&](std::size_t chunk) {
-      std::array<double, LevelRows::most_effects> delta;
-      for (std::size_t l = chunk * chunk_levels; l < std::min(levels, (chunk + 1) * chunk_levels); ++l) {
-        for (std::size_t a = 0; a < d; ++a) delta[a] = next_[k][l * d + a] - group.beta[l * d + a];
-        sums[chunk] += likelihood_of_level(k, l, delta.data());
-      }
-    });
-    for (const double sum : sums) log_ratio += sum;
-    info.rows_read += model_->rows().size();
-    if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return false;
-    std::array<double, LevelRows::most_effects> z;
-    for (std::size_t i = 0; i < model_->rows().size(); ++i) {
-      grouping.multipliers(i, z.data());
-      const std::size_t first = grouping.codes[i] * d;
-      for (std::size_t a = 0; a < d; ++a) eta_[i] += z[a] * (next_[k][first + a] - group.beta[first + a]);
-    }
-    group.beta.swap(next_[k]);
-    return true;
-  }
-  for (std::size_t l = 0; l < levels; ++l)
-    log_ratio += level_surrogate<fixed>(k, l, group.beta.data() + l * d, next_[k].data() + l * d);
+  const level_passes::Levels& of = lanes(k);
+  log_ratio += sum_over_parts(*pool_, group.blocks(),
+                              [&](Range range) { return level_passes::move_of_all(of, range); });
   if (!std::isfinite(log_ratio)) return false;
-  if (options_.remainders && reference_->has_curve()) {
-    struct Event {
-      std::size_t level, row;
-      LevelBound bound;
-    };
+  if (draws_rows()) {
+    const double boost = group.boost.factor;
+    const Grouping& grouping = model_->rows().groups()[k];
     std::vector<Event> events;
-    double clock = exponential(stream);
-    for (std::size_t l = 0; l < levels; ++l) {
-      const double* const from = group.beta.data() + l * d;
-      const double* const to = next_[k].data() + l * d;
-      LevelBound bound = level_bound<fixed>(k, l, from, to);
-      const auto count = static_cast<double>(grouping.size(l));
-      bound.own *= boost;
-      bound.cross *= boost;
-      const double rate = bound.own * count + bound.cross * group.cubes[l];
-      if (!bound.finite || !(rate <= count)) {
-        log_ratio += remainders_of_level(k, l, from, to);
-        info.rows_read += grouping.size(l);
-        continue;
-      }
-      while (clock < rate) {
-        events.push_back({l, draw_row(k, l, bound.own, bound.cross, stream), bound});
-        clock += exponential(stream);
-      }
-      clock -= rate;
-    }
-    for (const Event& event : events) model_->rows().prefetch(event.row);
-    RowBatch rows;
-    std::array<double, RowBatch::most> extra, limit;
-    const auto flush = [&] {
-      rows.evaluate(reference_->curve());
-      for (std::size_t r = 0; r < rows.size(); ++r)
-        log_ratio +=
-            thinned((rows.change(r) + rows.third(r) * extra[r]) / limit[r], stream, info.bound_violations);
-      rows.clear();
-    };
-    for (const Event& event : events) {
-      const RowPlace at = place(k, event.row);
-      double before = 0, after = 0;
-      for (std::size_t a = 0; a < d; ++a) {
-        before += at.z[a] * group.beta[event.level * d + a];
-        after += at.z[a] * next_[k][event.level * d + a];
-      }
-      if (product_) {
-        const double change = product_change(reference_->shape(event.row), at.u, before, after);
-        log_ratio += thinned(change / event.bound.own, stream, info.bound_violations);
-        continue;
-      }
-      const double other = std::abs(at.gamma), rest = at.u + at.gamma;
-      extra[rows.size()] = (after - before) * at.u * (0.5 * at.u + at.gamma);
-      limit[rows.size()] = event.bound.own + event.bound.cross * other * other * other;
-      rows.add(reference_->shape(event.row), rest + before, rest + after);
-      if (rows.full()) flush();
-    }
-    flush();
+    std::array<double, LevelRows::most_effects> from, to;
+    run_clock(
+        group.rate.data(), boost, {0, group.blocks()}, group.levels, stream,
+        [&](std::size_t level) {
+          for (std::size_t a = 0; a < group.d; ++a) {
+            from[a] = group.beta[group.at(level, a)];
+            to[a] = group.next[group.at(level, a)];
+          }
+          log_ratio += remainders_of_level(k, level, from.data(), to.data());
+          info.rows_read += grouping.size(level);
+        },
+        [&](std::size_t level) {
+          events.push_back({level, draw_row(k, level, stream)});
+        });
+    const double noise = read_events(k, events, stream, boost, info.bound_violations,
+                                     [&](const Event& /*event*/, double change) { log_ratio += change; });
+    if (!frozen_) group.boost.learn(noise, options_.most_boost);
     info.rows_read += events.size();
   }
   if (!accepts(stream, log_ratio)) return false;
-  group.beta.swap(next_[k]);
+  group.beta.swap(group.next);
+  return true;
+}
+
+bool LevelKernel::decide_by_all_rows(std::size_t k, double log_ratio, Stream& stream, StepInfo& info) {
+  Group& group = groups_[k];
+  constexpr std::size_t chunk_levels = 64;
+  const std::size_t levels = group.levels, chunks = (levels + chunk_levels - 1) / chunk_levels;
+  const auto over_levels = [&](const auto& body) {
+    pool_->run(chunks, [&](std::size_t chunk) {
+      std::array<double, LevelRows::most_effects> delta;
+      for (std::size_t l = chunk * chunk_levels; l < std::min(levels, (chunk + 1) * chunk_levels); ++l) {
+        group.moved(l, delta.data());
+        body(chunk, l, delta.data());
+      }
+    });
+  };
+  std::vector<double> sums(chunks, 0);
+  over_levels([&](std::size_t chunk, std::size_t level, const double* delta) {
+    sums[chunk] += likelihood_of_level(k, level, delta);
+  });
+  for (const double sum : sums) log_ratio += sum;
+  info.rows_read += model_->rows().size();
+  if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return false;
+  over_levels([&](std::size_t /*chunk*/, std::size_t level, const double* delta) {
+    add_to_predictors(k, level, delta);
+  });
+  group.beta.swap(group.next);
   return true;
 }
 

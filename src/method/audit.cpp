@@ -8,12 +8,34 @@
 #include "mlo/kernel/full.hpp"
 
 namespace mlo {
-namespace {
 
-// Several overdispersed chains on all rows, with the proposals that `full` would use and random numbers of
-// their own.
-void compare_with_full(Sampler& s) {
-  const ChainOptions chain{.seed = ~s.plan().chain.seed, .chains = 4, .warmup = 200, .draws = 400, .thin = 1};
+ChainOptions audit_chains(std::uint64_t seed) {
+  return {.seed = ~seed, .chains = 4, .warmup = 200, .draws = 400, .thin = 1};
+}
+
+void report_audit(const std::vector<std::string>& names, const std::vector<ChainRecord>& found,
+                  const std::vector<ChainRecord>& full, Samples& out) {
+  AuditReport& report = out.audit;
+  report.done = true;
+  for (const ChainRecord& record : found) {
+    report.steps += record.account.audited;
+    report.worst_error = std::max(report.worst_error, record.account.audit_error);
+  }
+  const auto shortest = [](const std::vector<ChainRecord>& records) {
+    std::size_t draws = records[0].size();
+    for (const ChainRecord& record : records) draws = std::min(draws, record.size());
+    return draws;
+  };
+  for (const ChainRecord& record : full) report.full_draws += record.size();
+  if (shortest(found) < 10 || shortest(full) < 10) return;  // interrupted
+  compare(summarise(names, found), summarise(names, full), report);
+  if (!report.warning.empty()) out.warnings.push_back(report.warning);
+}
+
+// The chains on all rows have the proposals that `full` would use.
+void audit(Sampler& s) {
+  if (s.watcher().phase) s.watcher().phase("auditing against all rows", 0);
+  const ChainOptions chain = audit_chains(s.plan().chain.seed);
   RunControl control(chain.chains, s.watcher().interrupt);
   std::vector<ChainRecord> full;
   const FullParts parts = full_parts(s, {.kind = ProposalPlan::Kind::mixed});
@@ -21,29 +43,7 @@ void compare_with_full(Sampler& s) {
       s.model(), s.plan().threads, chain, full, control, {},
       [&](ThreadPool& pool) { return FullKernel(s.model(), parts.proposal, pool, parts.slices); },
       [&](std::size_t c) { return overdispersed_start(s.model(), s.laplace(), chain.seed, c); });
-  const auto shortest = [](const std::vector<ChainRecord>& records) {
-    std::size_t draws = records[0].size();
-    for (const ChainRecord& record : records) draws = std::min(draws, record.size());
-    return draws;
-  };
-  AuditReport& report = s.out().audit;
-  for (const ChainRecord& record : full) report.full_draws += record.size();
-  if (shortest(s.records()) < 10 || shortest(full) < 10) return;  // interrupted
-  compare(summarise(s.model().names(), s.records()), summarise(s.model().names(), full), report);
-  if (!report.warning.empty()) s.out().warnings.push_back(report.warning);
-}
-
-}  // namespace
-
-void audit(Sampler& s) {
-  AuditReport& report = s.out().audit;
-  report.done = true;
-  for (const ChainRecord& record : s.records()) {
-    report.steps += record.account.audited;
-    report.worst_error = std::max(report.worst_error, record.account.audit_error);
-  }
-  if (s.watcher().phase) s.watcher().phase("auditing against all rows", 0);
-  compare_with_full(s);
+  report_audit(s.model().names(), s.records(), full, s.out());
 }
 
 }  // namespace mlo

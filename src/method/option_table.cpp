@@ -381,7 +381,8 @@ std::vector<Option> run_options() {
       {.name = "warmup",
        .group = Group::run,
        .field = &FitOptions::warmup,
-       .help = "Steps per chain before the first draw",
+       .help =
+           "Steps per chain before the first draw. Default: 1000; with group effects 200 and 50 for each parameter of the largest covariance: 250 for (1 | g), 350 for (1 + x | g)",
        .rule = between(0, billion)},
       {.name = "draws",
        .group = Group::run,

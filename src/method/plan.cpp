@@ -359,6 +359,11 @@ bool settle(MethodOptions& options) {
   return true;
 }
 
+std::size_t usual_warmup(const DataFacts& facts) noexcept {
+  constexpr std::size_t most = 1000;
+  return facts.covariance ? std::min(most, 200 + 50 * *facts.covariance) : most;
+}
+
 Plan resolve(const MethodOptions& options, const DataFacts& facts) {
   check(options);
   MethodOptions o = options;
@@ -372,7 +377,7 @@ Plan resolve(const MethodOptions& options, const DataFacts& facts) {
   plan.method = &method;
   plan.chain = {.seed = *o.seed,
                 .chains = static_cast<std::size_t>(o.chains),
-                .warmup = static_cast<std::size_t>(o.warmup),
+                .warmup = o.warmup ? static_cast<std::size_t>(*o.warmup) : usual_warmup(facts),
                 .draws = static_cast<std::size_t>(o.draws),
                 .thin = static_cast<std::size_t>(o.thin.value_or(1))};
   plan.choose_steps = !o.thin;

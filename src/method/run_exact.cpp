@@ -8,6 +8,7 @@
 
 #include "method/audit.hpp"
 #include "method/full_parts.hpp"
+#include "method/run_levels.hpp"
 #include "method/sampler.hpp"
 #include "method/step_cost.hpp"
 #include "mlo/base/text.hpp"
@@ -238,7 +239,10 @@ void run_exact(Sampler& s) {
     check_class_memory(*softmax);
     run_classes(s, expanded_classes(s, *softmax));
   } else if (const std::optional<CurvedRows> curved = s.model().curved()) {
-    run_with(s, expanded(s, *curved));
+    if (const auto levels = level_run(s))
+      run_levels(s, *levels);
+    else
+      run_with(s, expanded(s, *curved));
   } else if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
     run_jointly(s, expanded_jointly(s, *surfaced));
   } else {
@@ -268,6 +272,13 @@ void run_automatic(Sampler& s) {
     return;
   }
   if (const std::optional<CurvedRows> curved = model.curved()) {
+    if (const auto levels = level_run(s)) {
+      choose(s, Role::exact,
+             fmt::format("the exact posterior from about {} rows per step (of {}), level by level",
+                         plain_number(levels->rows, 2), grouped(model.rows())));
+      run_levels(s, *levels);
+      return;
+    }
     const Expanded found = expanded(s, *curved);
     const double rows = found.rows();
     exact_or_full(s, StepCost{model.dim(), rows, false}.nanoseconds() < pass.nanoseconds(), rows,

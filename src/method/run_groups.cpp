@@ -1,12 +1,17 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Models with group effects: where the reference comes from, and which kernel runs.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 
+#include "method/audit.hpp"
+#include "method/pilot.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/base/timer.hpp"
+#include "mlo/diagnose/quantile.hpp"
 #include "mlo/diagnose/summary.hpp"
 #include "mlo/kernel/levels.hpp"
 #include "mlo/method/sample_groups.hpp"
@@ -16,10 +21,6 @@ namespace {
 
 using Eigen::Index;
 Index place(std::size_t i) { return static_cast<Index>(i); }
-
-// Sweeps of the chain that finds the centre of the posterior, and those of them that count.
-constexpr std::size_t pilot_sweeps = 160, pilot_warmup = 80;
-constexpr std::uint64_t pilot_chain = std::uint64_t{1} << 40U;  // its random numbers are nobody else's
 
 // Why rows cannot be drawn by bounds, in words; "" if they can.
 std::string no_bounds(const GroupedModel& model) {
@@ -31,12 +32,16 @@ std::string no_bounds(const GroupedModel& model) {
   return family.curve() == nullptr ? fmt::format("`family {}`", family.spec().name) : "";
 }
 
-// A start with about 1.5 times the spread of the normal laws about the reference.
-Eigen::VectorXd start_of(const LevelReference& reference, const Plan& plan, std::size_t chain) {
+// A start with about 1.5 times the spread of the normal laws about the reference, unless it is to be there.
+struct StartPlan {
+  std::uint64_t seed = 0;
+  bool at_mode = false;
+};
+Eigen::VectorXd start_of(const LevelReference& reference, const StartPlan& plan, std::size_t chain) {
   const GroupedModel& model = reference.model();
   GroupedPoint at = reference.at();
-  if (!plan.start_at_mode) {
-    Stream stream({.seed = plan.chain.seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
+  if (!plan.at_mode) {
+    Stream stream({.seed = plan.seed, .chain = chain, .purpose = Purpose::start, .iteration = 0});
     const std::size_t q = model.rows().columns();
     Eigen::VectorXd alpha(place(q));
     for (Index j = 0; j < alpha.size(); ++j) alpha[j] = 1.5 * normal(stream);
@@ -64,31 +69,20 @@ Eigen::VectorXd start_of(const LevelReference& reference, const Plan& plan, std:
 }
 
 std::shared_ptr<const LevelReference> reference_at(const GroupedModel& model, GroupedPoint at,
-                                                   ThreadPool& pool, bool bounds) {
+                                                   ThreadPool& pool, bool bounds, LevelRoom& room) {
   return std::make_shared<const LevelReference>(model, std::move(at), pool,
-                                                LevelReference::Options{.bounds = bounds});
+                                                LevelReference::Options{.bounds = bounds, .room = &room});
 }
 
-// The mean of a short chain about the mode: far closer to the posterior's centre than the mode is, where
-// there are many levels.
 GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const LevelOptions& options,
                        const Plan& plan, ThreadPool& pool, const SampleWatcher& watcher) {
   const GroupedModel& model = mode->model();
   LevelKernel kernel(mode, options, pool);
-  ChainState state;
-  state.theta.resize(place(model.dim()));
-  model.pack(mode->at(), {state.theta.data(), model.dim()});
-  Eigen::VectorXd mean = Eigen::VectorXd::Zero(state.theta.size());
-  for (std::size_t sweep = 0; sweep < pilot_sweeps; ++sweep) {
-    if (watcher.interrupted()) throw Interrupted();
-    if (watcher.phase && sweep % 16 == 0)
-      watcher.phase("finding the centre", static_cast<double>(sweep) / static_cast<double>(pilot_sweeps));
-    static_cast<void>(
-        kernel.step(state, {.seed = plan.chain.seed, .chain = pilot_chain, .iteration = sweep}));
-    if (sweep >= pilot_warmup) mean += state.theta / static_cast<double>(pilot_sweeps - pilot_warmup);
-  }
+  Eigen::VectorXd start(place(model.dim()));
+  model.pack(mode->at(), {start.data(), model.dim()});
+  const Pilot pilot = run_pilot(kernel, std::move(start), {.seed = plan.chain.seed}, watcher);
   GroupedPoint out;
-  model.unpack({mean.data(), model.dim()}, out);
+  model.unpack({pilot.mean.data(), model.dim()}, out);
   return out;
 }
 
@@ -105,6 +99,32 @@ struct GroupRecorder {
   // The kernel always knows the log posterior.
   [[nodiscard]] double log_prior(Params /*theta*/) const noexcept { return 0; }
 };
+
+MakeChain chains_of(const std::shared_ptr<const LevelReference>& reference, const LevelOptions& options,
+                    KeptEffects kept) {
+  return [reference, options, draws = GroupRecorder{&reference->model(), kept}](ThreadPool& pool,
+                                                                                const ChainContext& context) {
+    return std::unique_ptr<AnyChain>(std::make_unique<ChainOf<LevelKernel, GroupRecorder>>(
+        LevelKernel(reference, options, pool), draws, context));
+  };
+}
+
+// The draws against those of chains of the same kernel that read all rows.
+void audit(const LevelReference& reference, const Plan& plan, const SampleWatcher& watcher,
+           const std::vector<ChainRecord>& found, Samples& out) {
+  if (watcher.phase) watcher.phase("auditing against all rows", 0);
+  const GroupedModel& model = reference.model();
+  const ChainOptions chain = audit_chains(plan.chain.seed);
+  ThreadPool pool(plan.threads);
+  LevelRoom room;
+  const auto on_all_rows = reference_at(model, reference.at(), pool, false, room);
+  RunControl control(chain.chains, watcher.interrupt);
+  std::vector<ChainRecord> full;
+  run_chains(model.main_parameters(), plan.threads, chain, full, control, {},
+             chains_of(on_all_rows, {.all_rows = true}, KeptEffects::none),
+             [&](std::size_t c) { return start_of(*on_all_rows, {.seed = chain.seed}, c); });
+  report_audit(model.names(), found, full, out);
+}
 
 // What `auto` has chosen, and why.
 std::string choice_words(const GroupedModel& model, bool all_rows, const std::string& obstacle) {
@@ -130,8 +150,6 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   const Timer timer;
   const Role role = plan.method->role;
   if (role != Role::automatic && role != Role::exact && role != Role::full) refuse_method(plan);
-  if (plan.audit)
-    throw UsageError("`audit` is not for models with group effects; compare with `method full` instead");
   const std::string obstacle = no_bounds(model);
   if (role == Role::exact && !obstacle.empty())
     throw UsageError(fmt::format(
@@ -145,12 +163,15 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   if (watcher.phase) watcher.phase("finding the mode", 0);
   LevelOptions options;
   options.all_rows = all_rows;
-  GroupedPoint at = find_reference(model, pool, out.passes);
+  if (plan.audit && !all_rows) options.audit_share = plan.exact.audit_share;
+  LevelRoom room;
+  GroupedPoint at = find_reference(model, pool, out.passes, &room);
   {
-    const auto mode = reference_at(model, std::move(at), pool, !all_rows);
+    const auto mode = reference_at(model, std::move(at), pool, !all_rows, room);
     at = centre_of(mode, options, plan, pool, watcher);
   }
-  const auto reference = reference_at(model, std::move(at), pool, !all_rows);
+  const auto reference = reference_at(model, std::move(at), pool, !all_rows, room);
+  room = {};
   out.passes += 6;
   if (role == Role::automatic) out.notes.push_back(choice_words(model, all_rows, obstacle));
   out.notes.emplace_back("a step is a sweep over all levels, covariances and coefficients");
@@ -162,21 +183,18 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   for (std::size_t c = 0; c < keeping.records.size(); ++c)
     control.chains[c].steps = keeping.records[c].iteration;
   const Timer sampling;
-  if (watcher.sampling) watcher.sampling(control, plan.chain);
+  ChainOptions shown = plan.chain;
+  shown.step_name = "sweep";
+  if (watcher.sampling) watcher.sampling(control, shown);
   const auto finish = [&] {
     if (watcher.sampled) watcher.sampled();
     out.sample_seconds = sampling.seconds();
   };
-  const std::size_t main = model.main_parameters();
-  const GroupRecorder draws{&model, kept};
-  const MakeChain make_chain = [&](ThreadPool& inner, const ChainContext& context) {
-    return std::unique_ptr<AnyChain>(std::make_unique<ChainOf<LevelKernel, GroupRecorder>>(
-        LevelKernel(reference, options, inner), draws, context));
-  };
   try {
-    out.promise =
-        run_chains(main, plan.threads, plan.chain, keeping.records, control, keeping.checkpoint, make_chain,
-                   [&](std::size_t chain) { return start_of(*reference, plan, chain); });
+    out.promise = run_chains(model.main_parameters(), plan.threads, plan.chain, keeping.records, control,
+                             keeping.checkpoint, chains_of(reference, options, kept), [&](std::size_t chain) {
+                               return start_of(*reference, {plan.chain.seed, plan.start_at_mode}, chain);
+                             });
   } catch (...) {
     finish();
     throw;
@@ -185,6 +203,10 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   out.log_posterior = fmt::format(
       "{}", all_rows ? "of all rows"
                      : "by a Taylor polynomial of order 3 about the posterior's centre, not of all rows");
+  if (plan.audit && all_rows)
+    out.notes.emplace_back("audit: every step reads all rows, so there is nothing to compare");
+  else if (plan.audit)
+    audit(*reference, plan, watcher, keeping.records, out);
   out.chains = std::move(keeping.records);
   return out;
 }
@@ -201,9 +223,20 @@ std::vector<EffectSummary> effect_summaries(const GroupedModel& model, std::span
         out.push_back({.group = k, .level = l, .effect = a});
   const std::size_t count = out.size();
   constexpr std::size_t part = 64;
+  std::size_t kept = 0;  // draws
+  for (const ChainRecord& chain : chains) kept += chain.effects.size() / count;
   pool.run((count + part - 1) / part, [&](std::size_t task) {
-    std::vector<double> values;
-    for (std::size_t r = task * part; r < std::min(count, (task + 1) * part); ++r) {
+    const std::size_t first = task * part, width = std::min(part, count - first);
+    // The draws of these effects, effect by effect: what is read lies together.
+    std::vector<double> values(kept * width);
+    std::optional<QuantileFinder> finder;
+    if (kept > 0) finder.emplace(kept, std::vector{0.05, 0.95});
+    std::size_t draw = 0;
+    for (const ChainRecord& chain : chains)
+      for (std::size_t at = first; at < chain.effects.size(); at += count, ++draw)
+        for (std::size_t r = 0; r < width; ++r)
+          values[r * kept + draw] = static_cast<double>(chain.effects[at + r]);
+    for (std::size_t r = first; r < first + width; ++r) {
       EffectSummary& s = out[r];
       // From the chains' means and variances.
       double draws = 0, mean = 0, within = 0, between = 0;
@@ -222,14 +255,12 @@ std::vector<EffectSummary> effect_summaries(const GroupedModel& model, std::span
       const double tail = 1.6448536269514722 * s.sd;
       s.q5 = mean - tail;
       s.q95 = mean + tail;
-      values.clear();
-      for (const ChainRecord& chain : chains)
-        for (std::size_t i = r; i < chain.effects.size(); i += count)
-          values.push_back(static_cast<double>(chain.effects[i]));
-      if (values.empty()) continue;
-      std::sort(values.begin(), values.end());
-      s.q5 = quantile(values, 0.05);
-      s.q95 = quantile(values, 0.95);
+      if (kept == 0) continue;
+      const std::span<const double> own(values.data() + (r - first) * kept, kept);
+      std::array<OrderPair, 2> ends;
+      finder->find(own, {s.mean, s.sd}, ends);
+      s.q5 = ends[0].value();
+      s.q95 = ends[1].value();
     }
   });
   return out;

@@ -17,6 +17,7 @@ class LogisticRows final : public CurveRows<SoftplusCurve> {
               std::span<RowShape> out) const noexcept override {
     for (std::size_t k = 0; k < out.size(); ++k) out[k] = {eta[k], 1, 1, y[k]};
   }
+  [[nodiscard]] bool unscaled() const noexcept override { return true; }
 };
 
 class Logistic final : public Family {

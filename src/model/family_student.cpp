@@ -115,6 +115,7 @@ class StudentRows final : public CurveRows<StudentCurve> {
               std::span<RowShape> out) const noexcept override {
     for (std::size_t k = 0; k < out.size(); ++k) out[k] = {(y[k] - eta[k]) / sigma_, 1, -1 / sigma_, 0};
   }
+  [[nodiscard]] bool unscaled() const noexcept override { return true; }
 
  private:
   double sigma_;

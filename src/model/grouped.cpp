@@ -63,23 +63,47 @@ Prior sd_prior(const std::string& text, const std::string& option) {
   return prior;
 }
 
-Layout make_layout(const Design& design, const Family& family, const PriorOptions& priors) {
-  Layout layout = glm_layout(design, family, usual_priors(design, family));
-  layout.set_priors(priors);
-  return layout;
-}
-
-PriorOptions main_priors(const GroupPriorOptions& options, const Design& design) {
-  PriorOptions out = options.coefficients;
-  std::vector<Grouping> groups;
+// The groupings' names alone.
+std::vector<Grouping> names_of_groups(const Design& design) {
+  std::vector<Grouping> out;
   for (const GroupDesign& g : design.groups) {
     Grouping group;
     group.name = g.name;
     group.effects = g.effects;
-    groups.push_back(std::move(group));
+    out.push_back(std::move(group));
   }
-  static_cast<void>(take_sd_priors(out, groups));
   return out;
+}
+
+// What a layout, which knows nothing of groups, would not refuse, or not in these words.
+void check_priors(const GroupPriorOptions& options, const PriorOptions& main, const Design& design,
+                  const Layout& layout) {
+  if (options.coefficients.prior && design.dim == 0)
+    throw UsageError("`prior` is for the coefficients of columns, and the formula has none");
+  const bool correlated = std::any_of(design.groups.begin(), design.groups.end(),
+                                      [](const GroupDesign& g) { return g.correlated && g.dim() > 1; });
+  if (options.prior_cor) static_cast<void>(parse_lkj(*options.prior_cor));
+  if (options.prior_cor && !correlated)
+    throw UsageError(
+        "`prior-cor` is for the correlations of a group's effects, and the formula has none, such as "
+        "(1 + x | group)");
+  std::vector<std::string> known = layout.names();
+  for (const Grouping& group : names_of_groups(design))
+    for (std::size_t j = 0; j < group.dim(); ++j) known.push_back(sd_name(group, j));
+  for (const auto& [name, text] : main.prior_for)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(fmt::format(
+          "`prior-for {}`: there is no such parameter; there are {}{}", name, fmt::join(known, ", "),
+          correlated ? ", and correlations, which have one prior, `prior-cor`" : ""));
+}
+
+Layout make_layout(const Design& design, const Family& family, const GroupPriorOptions& options) {
+  Layout layout = glm_layout(design, family, usual_priors(design, family));
+  PriorOptions main = options.coefficients;
+  static_cast<void>(take_sd_priors(main, names_of_groups(design)));
+  check_priors(options, main, design, layout);
+  layout.set_priors(main);
+  return layout;
 }
 
 // Whether x_i'direction is what multiplies an effect in row i, for all i.
@@ -111,7 +135,7 @@ GroupedModel::GroupedModel(Design design, std::shared_ptr<const Family> family,
     : family_((check_responses(design, *family), std::move(family))),
       start_(family_->start(design)),
       response_sd_(scale_of_response(design, *family_)),
-      layout_(make_layout(design, *family_, main_priors(options, design))),
+      layout_(make_layout(design, *family_, options)),
       rows_(design),
       design_(std::move(design)) {
   names_ = layout_.names();
@@ -133,6 +157,19 @@ GroupedModel::GroupedModel(Design design, std::shared_ptr<const Family> family,
           names_.push_back(fmt::format("cor_{}__{}__{}", group.name, group.effects[j], group.effects[i]));
   }
   find_twins();
+}
+
+GroupedModel::GroupedModel(LevelRows rows, std::shared_ptr<const Family> family, Layout layout,
+                           std::vector<GroupCovariance> covariances)
+    : family_(std::move(family)),
+      layout_(std::move(layout)),
+      rows_(std::move(rows)),
+      covariances_(std::move(covariances)),
+      names_(layout_.names()) {
+  for (const Grouping& group : rows_.groups()) {
+    for (std::size_t j = 0; j < group.dim(); ++j) names_.push_back(sd_name(group, j));
+    twins_.emplace_back(group.dim());
+  }
 }
 
 bool GroupedModel::has_precision() const noexcept {

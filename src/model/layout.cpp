@@ -18,12 +18,11 @@ using Eigen::Index;
 
 // user's slope = working slope / scale; user's intercept = working intercept - sum of slope * centre
 void coefficients_to_user(const Block& block, Params theta, std::span<double> out) noexcept {
+  for (std::size_t j = 0; j < block.size(); ++j) out[j] = theta[j] / block.scale[j];
+  if (!block.intercept) return;
   double shift = 0;
-  for (std::size_t j = 0; j < block.size(); ++j) {
-    out[j] = theta[j] / block.scale[j];
-    shift += out[j] * block.centre[j];
-  }
-  if (block.intercept) out[0] = theta[0] - shift;
+  for (std::size_t j = 0; j < block.size(); ++j) shift += out[j] * block.centre[j];
+  out[0] = theta[0] - shift;
 }
 
 void coefficients_to_working(const Block& block, Params user, std::span<double> out) noexcept {

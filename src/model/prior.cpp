@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/special_functions/beta.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -158,6 +159,17 @@ std::string Prior::text() const {
       return a_ == 1 ? fmt::format("exponential({:.6g})", b_) : fmt::format("gamma({:.6g}, {:.6g})", a_, b_);
   }
   return {};
+}
+
+double Prior::share_above_zero() const {
+  if (kind_ == Kind::gamma || kind_ == Kind::flat) return 1;
+  const double z = std::abs(a_ / b_);
+  double tail = 0.5;  // beyond z scales from the centre, on one side
+  if (kind_ == Kind::normal) tail = 0.5 * std::erfc(z / std::numbers::sqrt2);
+  if (kind_ == Kind::laplace) tail = 0.5 * std::exp(-z);
+  if (kind_ == Kind::student_t || kind_ == Kind::cauchy)
+    tail = 0.5 * boost::math::ibeta(0.5 * freedom_, 0.5, freedom_ / (freedom_ + z * z));
+  return a_ >= 0 ? 1 - tail : tail;
 }
 
 double Prior::log_density(double x) const noexcept {

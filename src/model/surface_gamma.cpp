@@ -21,7 +21,12 @@ class GammaSurface final : public RowSurface {
 
   void shapes(std::span<const double> eta, std::span<const double> y,
               std::span<SurfaceShape> out) const noexcept override {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = {std::log(y[i]) - eta[i], 0, 1, 1};
+    std::array<double, part> logs;
+    for (std::size_t first = 0; first < out.size(); first += part) {
+      const std::size_t count = std::min(part, out.size() - first);
+      mlo::log(y.subspan(first, count), {logs.data(), count});
+      for (std::size_t i = 0; i < count; ++i) out[first + i] = {logs[i] - eta[first + i], 0, 1, 1};
+    }
   }
 
   void suprema(JointOrder order, const SurfaceRows& rows, std::span<const double> reach, double width,
@@ -29,14 +34,23 @@ class GammaSurface final : public RowSurface {
     const std::size_t n = rows.size();
     const double k = shape_ * std::exp(width);
     const auto terms = monomials(order);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double most = rows.a[i] + reach[i], least = rows.a[i] - reach[i];
-      const double high = std::expm1(most), low = std::expm1(least);
-      // By t twice or more, once, and not at all.
-      const std::array<double, 3> sup{k * std::max(high - most, low - least),
-                                      k * std::max(std::abs(high), std::abs(low)), k * (high + 1)};
-      for (std::size_t m = 0; m < terms.size(); ++m)
-        out[m * n + i] = sup[static_cast<std::size_t>(std::min(terms[m].j, 2))];
+    // The ends of a row's w, side by side, and e^w there.
+    std::array<double, 2 * part> w, e;
+    for (std::size_t first = 0; first < n; first += part) {
+      const std::size_t count = std::min(part, n - first);
+      for (std::size_t i = 0; i < count; ++i) {
+        w[2 * i] = rows.a[first + i] + reach[first + i];
+        w[2 * i + 1] = rows.a[first + i] - reach[first + i];
+      }
+      mlo::exp({w.data(), 2 * count}, {e.data(), 2 * count});
+      for (std::size_t i = 0; i < count; ++i) {
+        const End high(w[2 * i], e[2 * i]), low(w[2 * i + 1], e[2 * i + 1]);
+        // By t twice or more, once, and not at all.
+        const std::array<double, 3> sup{k * std::max(high.excess, low.excess),
+                                        k * std::max(high.slope, low.slope), k * e[2 * i]};
+        for (std::size_t m = 0; m < terms.size(); ++m)
+          out[m * n + first + i] = sup[static_cast<std::size_t>(std::min(terms[m].j, 2))];
+      }
     }
   }
 
@@ -72,11 +86,28 @@ class GammaSurface final : public RowSurface {
   }
 
  private:
+  static constexpr std::size_t part = 64;  // rows at a time
+
+  // e^w - 1 - w and |e^w - 1| where a row's interval ends; near 0, where they cancel, the bounds w^2 / 2 and
+  // |w| times the larger of 1 and e^w.
+  struct End {
+    double excess, slope;
+    End(double w, double e) noexcept {
+      const double size = std::abs(w), larger = std::max(e, 1.0);
+      const bool near = size < 0.01;
+      excess = near ? 0.5 * w * w * larger : e - 1 - w;
+      slope = near ? size * larger : std::abs(e - 1);
+    }
+  };
+
   // What is left of e^u and of u e^u.
   struct Powers {
     double u, same, lower;
-    Powers(int degree, double at) noexcept
-        : u(at), same(exp_remainder(degree, at)), lower(exp_remainder(degree - 1, at)) {}
+    Powers(int degree, double at) noexcept : u(at), same(exp_remainder(degree, at)) {
+      double power = inverse_factorials[static_cast<std::size_t>(degree)];
+      for (int k = 0; k < degree; ++k) power *= at;
+      lower = power + same;
+    }
   };
   // f = -shape (rho e^(u - t) - (1 + a) e^u + t e^u).
   [[nodiscard]] double remainder(int degree, double rho, double a, double t, const Powers& p) const noexcept {

@@ -5,8 +5,10 @@
 // leading terms cancel where x is far below 0 (a mean far below the size): there its series is used.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "mlo/base/special.hpp"
@@ -29,42 +31,55 @@ double power(double x, int k) noexcept {
   return out;
 }
 
-// D^j (1 - D)^k L at x, j + k <= 4.
-double psi(int j, int k, double x) noexcept {
+// D^j (1 - D)^(degree - j) L at x, by j; degree <= 4.
+std::array<double, 5> psis(int degree, double x) noexcept {
+  std::array<double, 5> out{};
   if (x < -2) {
     // L = e^x - e^2x / 2 + ...
-    double sum = 0;
-    for (int m = 1; m <= 25; ++m) {
-      const double term = std::exp(m * x) / m * power(m, j) * power(1 - m, k);
-      sum += m % 2 == 1 ? term : -term;
+    const double unit = std::exp(x);
+    double sign_and_power = unit;
+    for (int m = 1; m <= 25; ++m, sign_and_power *= -unit) {
+      for (int j = 0; j <= degree; ++j)
+        out[static_cast<std::size_t>(j)] += sign_and_power / m * power(m, j) * power(1 - m, degree - j);
       if (m > 2 && m * x < -45) break;
     }
-    return sum;
+    return out;
   }
   const auto l = softplus_derivatives(x);
-  double sum = 0, choose = 1;
-  for (int i = 0; i <= k; ++i) {
-    sum += (i % 2 == 0 ? choose : -choose) * l[static_cast<std::size_t>(j + i)];
-    choose *= static_cast<double>(k - i) / (i + 1);
+  for (int j = 0; j <= degree; ++j) {
+    const int k = degree - j;
+    double choose = 1;
+    for (int i = 0; i <= k; ++i) {
+      out[static_cast<std::size_t>(j)] +=
+          (i % 2 == 0 ? choose : -choose) * l[static_cast<std::size_t>(j + i)];
+      choose *= static_cast<double>(k - i) / (i + 1);
+    }
   }
-  return sum;
+  return out;
 }
 
 // The suprema of |psi_jk| over intervals, from a table of cells: rows of maxima over 1, 2, 4, ... cells.
 class PsiSuprema {
  public:
-  PsiSuprema(int j, int k) : j_(j) {
+  // psis() at the ends of all parts of cells.
+  using Values = std::vector<std::array<double, 5>>;
+  [[nodiscard]] static Values values(int degree) {
+    Values out(count * parts + 1);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = psis(degree, low + static_cast<double>(i) * width / parts);
+    return out;
+  }
+
+  PsiSuprema(int j, const Values& values) : j_(j) {
+    const auto value = [&](std::size_t i) { return values[i][static_cast<std::size_t>(j)]; };
     std::vector<double> cells(count);
     for (std::size_t c = 0; c < count; ++c) {
       // Where the function moves by d from one of the points to the next, it is nowhere between them larger
       // than the larger of the two by more than d: its derivatives are smooth on the scale of 1.
-      const double left = low + static_cast<double>(c) * width;
-      double sup = 0, before = psi(j, k, left), most = 0;
-      for (int s = 1; s <= parts; ++s) {
-        const double value = psi(j, k, left + width * s / parts);
-        sup = std::max({sup, std::abs(before), std::abs(value)});
-        most = std::max(most, std::abs(value - before));
-        before = value;
+      double sup = 0, most = 0;
+      for (std::size_t i = c * parts; i < (c + 1) * parts; ++i) {
+        sup = std::max({sup, std::abs(value(i)), std::abs(value(i + 1))});
+        most = std::max(most, std::abs(value(i + 1) - value(i)));
       }
       cells[c] = sup + most;
     }
@@ -77,20 +92,26 @@ class PsiSuprema {
     }
   }
 
-  [[nodiscard]] double operator()(double from, double to) const noexcept {
-    const std::size_t first = cell(from), last = cell(to), cells = last - first + 1;
-    std::size_t level = 0;
-    while ((std::size_t{2} << level) <= cells) ++level;
-    const std::vector<double>& maxima = levels_[level];
-    const double sup = std::max(maxima[first], maxima[last + 1 - (std::size_t{1} << level)]);
+  // Where an interval is in the tables, the same for all j and k: two runs of 2^level cells that cover it.
+  struct Place {
+    std::size_t level, first, second;
+    double to;
+  };
+  [[nodiscard]] static Place place(double from, double to) noexcept {
+    const std::size_t first = cell(from), last = cell(to);
+    const auto level = static_cast<std::size_t>(std::bit_width(last - first + 1) - 1);
+    return {level, first, last + 1 - (std::size_t{1} << level), to};
+  }
+  [[nodiscard]] double operator()(const Place& at) const noexcept {
+    const std::vector<double>& maxima = levels_[at.level];
+    const double sup = std::max(maxima[at.first], maxima[at.second]);
     // Beyond the table: on the left all fall towards 0, on the right only L itself grows, like x.
-    return j_ == 0 && to > high ? std::max(sup, to) : sup;
+    return j_ == 0 && at.to > high ? std::max(sup, at.to) : sup;
   }
 
  private:
   static constexpr double low = -40, high = 40, width = 1.0 / 16;
-  static constexpr std::size_t count = 1280;
-  static constexpr int parts = 8;
+  static constexpr std::size_t count = 1280, parts = 8;
   static std::size_t cell(double x) noexcept {
     return static_cast<std::size_t>(std::clamp((x - low) / width, 0.0, static_cast<double>(count - 1)));
   }
@@ -142,9 +163,10 @@ class NegativeBinomialSurface final : public RowSurface {
  public:
   NegativeBinomialSurface(double log_size, double largest)
       : log_size_(log_size), size_(std::exp(log_size)), counts_(log_size, static_cast<std::size_t>(largest)) {
-    for (int j = 0; j <= 4; ++j)
-      for (int k = 0; k <= 4; ++k)
-        sup_.emplace_back(j + k == 3 || j + k == 4 ? PsiSuprema(j, k) : PsiSuprema(4, 0));
+    for (const int degree : {3, 4}) {
+      const PsiSuprema::Values values = PsiSuprema::values(degree);
+      for (int j = 0; j <= degree; ++j) sup_[index(j, degree - j)].emplace(j, values);
+    }
   }
 
   void shapes(std::span<const double> eta, std::span<const double> y,
@@ -157,15 +179,15 @@ class NegativeBinomialSurface final : public RowSurface {
     const std::size_t n = rows.size();
     const double wider = std::exp(width), k = size_ * wider;
     const auto terms = monomials(order);
-    for (std::size_t m = 0; m < terms.size(); ++m) {
-      const auto [dt, du] = terms[m];
-      const PsiSuprema &own = sup_[index(dt, du)], &plain = sup_[index(dt + du, 0)];
-      for (std::size_t i = 0; i < n; ++i) {
-        const double low = rows.a[i] - reach[i] - width, high = rows.a[i] + reach[i] + width;
-        double sup = k * own(low, high);
-        if (rows.b[i] > 0) sup += rows.b[i] * plain(low, high);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double around = reach[i] + width, y = rows.b[i];
+      const PsiSuprema::Place at = PsiSuprema::place(rows.a[i] - around, rows.a[i] + around);
+      for (std::size_t m = 0; m < terms.size(); ++m) {
+        const auto [dt, du] = terms[m];
+        double sup = k * (*sup_[index(dt, du)])(at);
+        if (y > 0) sup += y * (*sup_[index(dt + du, 0)])(at);
         // |L^(n)| <= L'' for n >= 2, and L'' changes by a factor of e^|u| at most.
-        if (dt == 0) sup += wider * 2 * counts_[rows.b[i]][2];
+        if (dt == 0) sup += wider * 2 * counts_[y][2];
         out[m * n + i] = sup;
       }
     }
@@ -173,69 +195,96 @@ class NegativeBinomialSurface final : public RowSurface {
 
   void thirds(const SurfaceRows& rows, const SurfaceThirds& out) const noexcept override {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double x = rows.a[i], y = rows.b[i], third = y > 0 ? y * psi(3, 0, x) : 0;
-      out.ttt[i] = -size_ * psi(3, 0, x) - third;
-      out.ttu[i] = -size_ * psi(2, 1, x) + third;
-      out.tuu[i] = -size_ * psi(1, 2, x) - third;
-      out.uuu[i] = -size_ * psi(0, 3, x) + third + 6 * counts_[y][3];
+      const double y = rows.b[i];
+      const auto psi = psis(3, rows.a[i]);
+      const double third = y > 0 ? y * psi[3] : 0;
+      out.ttt[i] = -size_ * psi[3] - third;
+      out.ttu[i] = -size_ * psi[2] + third;
+      out.tuu[i] = -size_ * psi[1] - third;
+      out.uuu[i] = -size_ * psi[0] + third + 6 * counts_[y][3];
     }
   }
 
   void changes(JointOrder order, const SurfaceRows& rows, const SurfaceMove& move,
                std::span<double> out) const noexcept override {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = remainder(order, rows.a[i], rows.b[i], move.to[i], move.to_u) -
-               remainder(order, rows.a[i], rows.b[i], move.from[i], move.from_u);
+    if (order == JointOrder::two)
+      changes_after<2>(false, rows, move, out);
+    else
+      changes_after<3>(order == JointOrder::mixed, rows, move, out);
   }
 
  private:
   static constexpr std::size_t index(int j, int k) noexcept { return static_cast<std::size_t>(5 * j + k); }
 
-  [[nodiscard]] double remainder(JointOrder order, double a, double y, double t, double u) const noexcept {
-    const int degree = order == JointOrder::two ? 2 : 3;
-    const double step = t - u;
-    // -L about a, after `degree`.
-    const double plain = degree == 2 ? mlo::remainder<2>(SoftplusCurve(), a, step)
-                                     : mlo::remainder<3>(SoftplusCurve(), a, step);
-    double d = y * plain - size_ * with_size(degree, a, t, u, -plain) + counts(degree, y, u);
-    if (order == JointOrder::mixed) d -= (size_ + y) * psi(3, 0, a) * t * t * t / 6;
-    return d;
+  struct End {
+    double t, u, exp_rest;  // what is left of e^u after `degree`
+  };
+  template <int degree>
+  void changes_after(bool mixed, const SurfaceRows& rows, const SurfaceMove& move,
+                     std::span<double> out) const noexcept {
+    const double from_rest = exp_remainder(degree, move.from_u), to_rest = exp_remainder(degree, move.to_u);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const End from{move.from[i], move.from_u, from_rest}, to{move.to[i], move.to_u, to_rest};
+      const double a = rows.a[i], y = rows.b[i];
+      const auto l = softplus_derivatives(a);
+      // -L about a, after `degree`.
+      const RemainderAt<degree, SoftplusCurve> plain(
+          softplus_, a, std::max(std::abs(from.t - from.u), std::abs(to.t - to.u)));
+      double change = remainder<degree>(a, y, l, to, plain(to.t - to.u)) -
+                      remainder<degree>(a, y, l, from, plain(from.t - from.u));
+      if (mixed) {
+        const double t = to.t, s = from.t;
+        change -= (size_ + y) * l[3] * (t - s) * (t * t + t * s + s * s) / 6;
+      }
+      out[i] = change;
+    }
+  }
+
+  using SoftplusDerivatives = std::array<double, 5>;
+  template <int degree>
+  [[nodiscard]] double remainder(double a, double y, const SoftplusDerivatives& l, const End& end,
+                                 double plain) const noexcept {
+    return y * plain - size_ * with_size<degree>(a, l, end, -plain) + counts(degree, y, end.u);
   }
 
   // e^u L(a + t - u) after `degree`; `rest` is what is left of L there.
-  [[nodiscard]] static double with_size(int degree, double a, double t, double u, double rest) noexcept {
-    const double reach = std::abs(t) + std::abs(u);
-    if (a + reach < -1.5) {
-      double sum = 0;
-      for (int m = 1; m <= 40; ++m) {
-        const double term = std::exp(m * a) / m * exp_remainder(degree, m * t + (1 - m) * u);
-        sum += m % 2 == 1 ? term : -term;
-        if (m > 2 && m * (a + reach) < -45) break;
+  template <int degree>
+  [[nodiscard]] static double with_size(double a, const SoftplusDerivatives& l, const End& end,
+                                        double rest) noexcept {
+    const double t = end.t, u = end.u, most = a + std::abs(t) + std::abs(u);
+    if (most < -1.5) {
+      // The first two terms may be all there is for a power of u; the others are small beside the second.
+      const double unit = std::exp(a);
+      double sum = 0, power = unit;
+      for (int m = 1; m <= 40; ++m, power *= -unit) {
+        sum += power / m * exp_remainder(degree, m * t + (1 - m) * u);
+        if (m > 2 && (m - 1) * most < -30) break;
       }
       return sum;
     }
     // e^u = 1 + u + u^2 / 2 + ..., times what is left of L after lower degrees.
-    const auto l = softplus_derivatives(a);
     const double step = t - u;
     double sum = rest, left = rest, times = 1;
     for (int i = 1; i <= degree; ++i) {
       times *= u / i;
       const int b = degree - i + 1;  // the degree that joins what is left
-      double term = l[static_cast<std::size_t>(b)];
-      for (int q = 1; q <= b; ++q) term *= step / q;
-      left += term;
+      left +=
+          l[static_cast<std::size_t>(b)] * power(step, b) * inverse_factorials[static_cast<std::size_t>(b)];
       sum += times * left;
     }
-    return sum + exp_remainder(degree, u) * softplus_derivatives(a + step)[0];
+    return sum + end.exp_rest * (l[0] + left);  // L itself is all that joined, and its value at a
   }
 
   [[nodiscard]] double counts(int degree, double y, double u) const noexcept {
     if (y < 2) return 0;
     const auto& c = counts_[y];
     const auto lowest = static_cast<std::size_t>(degree + 1);
-    if (std::abs(u) < 0.5) {
+    const double size = std::abs(u);
+    if (size < 0.5) {
+      // |c_(n+1)| is about |c_n| / 3 at most: the poles of L' are pi away from the axis.
+      const std::size_t highest = size < 0.02 ? lowest + 4 : CountSeries::degree;
       double sum = 0;
-      for (std::size_t n = CountSeries::degree; n >= lowest; --n) sum = sum * u + c[n];
+      for (std::size_t n = highest; n >= lowest; --n) sum = sum * u + c[n];
       return sum * power(u, degree + 1);
     }
     const double k = std::exp(log_size_ + u);
@@ -247,9 +296,10 @@ class NegativeBinomialSurface final : public RowSurface {
     return left;
   }
 
+  SoftplusCurve softplus_;
   double log_size_, size_;
   CountSeries counts_;
-  std::vector<PsiSuprema> sup_;
+  std::array<std::optional<PsiSuprema>, 25> sup_;  // of degrees 3 and 4
 };
 
 }  // namespace

@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
+#include <numbers>
+
+#include "mlo/base/errors.hpp"
+#include "mlo/base/special.hpp"
+#include "mlo/model/prior.hpp"
 
 namespace mlo {
 namespace {
@@ -52,6 +58,32 @@ void require_size(std::size_t size, std::size_t wanted, const char* what) {
 
 }  // namespace
 
+std::string PriorFact::words() const {
+  return text + (at_means ? " at the columns' means" : above_zero ? ", above 0" : "");
+}
+
+std::vector<double> PriorFact::density(std::span<const double> x) const {
+  std::vector<double> out;
+  if (at_means) return out;
+  if (correlation_shape > 0) {
+    const double a = correlation_shape,
+                 constant = log_gamma(2 * a) - 2 * log_gamma(a) - (2 * a - 1) * std::numbers::ln2;
+    for (const double rho : x)
+      out.push_back(std::abs(rho) < 1 ? std::exp(constant + (a - 1) * std::log1p(-rho * rho)) : 0);
+    return out;
+  }
+  std::optional<Prior> prior;
+  try {
+    prior = Prior::parse(text, "prior");
+  } catch (const UsageError&) {
+    return out;
+  }
+  if (!prior->proper()) return out;
+  const double share = above_zero ? prior->share_above_zero() : 1;
+  for (const double v : x) out.push_back(above_zero && v < 0 ? 0 : std::exp(prior->log_density(v)) / share);
+  return out;
+}
+
 RowsReadFact rows_read_of(const std::vector<const ChainAccount*>& accounts) {
   std::map<std::uint64_t, std::uint64_t> counts;  // by the largest number of the bin
   // Chains of different lengths have samples of different densities: all of them are thinned to the sparsest.
@@ -76,8 +108,12 @@ Json facts_to_json(const RunFacts& facts) {
   Json json = Json::object();
   if (!facts.priors.empty()) {
     Json& priors = json["priors"] = Json::array();
-    for (const PriorFact& prior : facts.priors)
-      priors.push_back({{"prior", prior.text}, {"at_means", prior.at_means}});
+    for (const PriorFact& prior : facts.priors) {
+      Json one{{"prior", prior.text}, {"at_means", prior.at_means}};
+      if (prior.above_zero) one["above_zero"] = true;
+      if (prior.correlation_shape > 0) one["correlation_shape"] = prior.correlation_shape;
+      priors.push_back(std::move(one));
+    }
   }
   if (!facts.mode.empty()) json["mode"] = facts.mode;
   if (!facts.factors.empty()) {
@@ -91,6 +127,7 @@ Json facts_to_json(const RunFacts& facts) {
   if (!facts.rows_read.most.empty())
     json["rows_read"] = {{"most", facts.rows_read.most}, {"steps", facts.rows_read.steps}};
   if (facts.check) json["predictive_check"] = check_to_json(*facts.check);
+  if (!facts.no_check.empty()) json["no_predictive_check"] = facts.no_check;
   return json;
 }
 
@@ -98,7 +135,9 @@ RunFacts facts_from_json(const Json& json, std::size_t parameters) {
   RunFacts out;
   if (const Json* priors = json.find("priors")) {
     for (const Json& prior : priors->elements())
-      out.priors.push_back({prior.get<std::string>("prior"), prior.get<bool>("at_means")});
+      out.priors.push_back({prior.get<std::string>("prior"), prior.get<bool>("at_means"),
+                            prior.contains("above_zero") && prior.get<bool>("above_zero"),
+                            prior.contains("correlation_shape") ? prior.number("correlation_shape") : 0});
     require_size(out.priors.size(), parameters, "priors");
   }
   if (json.contains("mode")) {
@@ -122,6 +161,7 @@ RunFacts facts_from_json(const Json& json, std::size_t parameters) {
     require_size(out.rows_read.steps.size(), out.rows_read.most.size(), "rows_read");
   }
   if (const Json* check = json.find("predictive_check")) out.check = check_from_json(*check);
+  if (const Json* words = json.find("no_predictive_check")) out.no_check = words->get<std::string>();
   return out;
 }
 

@@ -92,9 +92,7 @@ std::string script_data(const ReportInput& input) {
     one["ess"] = std::min(p.ess_bulk, p.ess_tail);
     if (drawn) one["curve"] = Json::array({curve.x.front(), curve.x.back(), top});
     if (!prior.empty()) one["drawn_prior"] = true;
-    if (j < view.facts->priors.size())
-      one["prior"] =
-          view.facts->priors[j].text + (view.facts->priors[j].at_means ? " at the columns' means" : "");
+    if (j < view.facts->priors.size()) one["prior"] = view.facts->priors[j].words();
     if (fit.known()) one["laplace"] = Json::array({fit.mean, fit.sd});
     all.push_back(std::move(one));
   }

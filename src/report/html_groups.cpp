@@ -50,7 +50,8 @@ std::string drawn(const Effects& shown, std::size_t all) {
   plot.marks = {{.kind = Mark::Kind::vertical, .colour = "var(--rule)", .x = {0}, .dashed = true, .width = 1},
                 bars};
   std::string caption =
-      "Posterior means and 5 % to 95 % intervals, as differences from the coefficient of all rows; the largest on "
+      "Posterior means and 5 % to 95 % intervals, as differences from the coefficient of all rows (from 0 where "
+      "there is none); the largest on "
       "top.";
   if (shown.size() < all)
     caption += fmt::format(" The {} lowest and the {} highest of {} levels are shown.",

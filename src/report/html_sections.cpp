@@ -235,6 +235,9 @@ Section pairs(const ReportInput& input) {
 }
 
 Section predictive(const ReportInput& input) {
+  if (!input.facts.no_check.empty())
+    return {"predictive", "Predictive check", "Posterior predictive check",
+            fmt::format("<p>{}</p>\n", xml_escaped(input.facts.no_check))};
   if (!input.facts.check || input.facts.check->groups.empty()) return {};
   const PredictiveCheck& check = *input.facts.check;
   Plot plot{.width = 560, .height = 320};
@@ -261,10 +264,11 @@ Section predictive(const ReportInput& input) {
         points};
     sheet.description = "Observed shares of ones against predicted probabilities, by tenths of the rows.";
     caption = fmt::format(
-        "{} rows{}, in tenths by their predicted probability: the share of ones that was observed, and what {} data sets "
+        "{} rows{}, in tenths by their predicted probability{}: the share of ones that was observed, and what {} data sets "
         "simulated from the posterior have. Points outside of the band are what the model does not imitate. The rows are "
         "those of the fit: how well it predicts other rows is another question (hold-out).",
-        grouped(check.rows), check.rows < input.summary.data.used ? " chosen by the seed" : "", check.draws);
+        grouped(check.rows), check.rows < input.summary.data.used ? " chosen by the seed" : "",
+        input.effects.empty() ? "" : " (draw by draw, with the group effects of the draw)", check.draws);
   } else {
     Mark band{.kind = Mark::Kind::band,
               .label = "90 % of simulated data",

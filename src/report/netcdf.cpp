@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -75,6 +76,14 @@ class NetcdfFile {
   }
   void put(int group, int variable, const std::vector<long long>& values) {
     check(library_.put_var_longlong(group, variable, values.data()));
+  }
+  void put(int group, int variable, std::vector<const char*> texts) {
+    check(library_.put_var_string(group, variable, texts.data()));
+  }
+  // One part of a variable: from `first` on, as many as `counts` says along each dimension.
+  void put_part(int group, int variable, std::span<const std::size_t> first,
+                std::span<const std::size_t> counts, const std::vector<float>& values) {
+    check(library_.put_vara_float(group, variable, first.data(), counts.data(), values.data()));
   }
 
  private:
@@ -141,38 +150,6 @@ void put_variable(NetcdfFile& out, const NetcdfGroup& group, const std::string& 
   out.put(group.id, variable, values);
 }
 
-void put_all(NetcdfFile& out, const NetcdfInput& input) {
-  assert(!input.chains.empty());
-  std::size_t draws = input.chains.front().size();
-  bool statistics = true;
-  for (const ChainDraws& chain : input.chains) {
-    draws = std::min(draws, chain.size());
-    statistics = statistics && chain.statistics.size() == chain.size();
-  }
-  const NetcdfGroup posterior = make_group(out, "posterior", input, draws);
-  const std::vector<std::string> variables = netcdf_names(input.names);
-  for (std::size_t j = 0; j < variables.size(); ++j)
-    put_variable<double>(
-        out, posterior, variables[j], input.names[j], input, draws,
-        [&](const ChainDraws& chain, std::size_t k) { return chain.draws[k * chain.dim + j]; });
-  const NetcdfGroup stats = make_group(out, "sample_stats", input, draws);
-  put_variable<double>(out, stats, "lp", "log posterior up to a constant", input, draws,
-                       [](const ChainDraws& chain, std::size_t k) { return chain.log_posteriors[k]; });
-  if (!statistics) return;
-  struct Statistic {
-    const char *name, *long_name;
-    float DrawStatistics::*value;
-  };
-  for (const Statistic& s :
-       {Statistic{"acceptance_rate", "share of the steps since the last draw that were accepted",
-                  &DrawStatistics::acceptance},
-        Statistic{"rows_read", "rows read per step since the last draw", &DrawStatistics::rows_read},
-        Statistic{"noise_sd", "noise of the log acceptance ratio, standard deviation",
-                  &DrawStatistics::noise_sd}})
-    put_variable<float>(out, stats, s.name, s.long_name, input, draws,
-                        [&](const ChainDraws& chain, std::size_t k) { return chain.statistics[k].*s.value; });
-}
-
 // As far as netCDF looks: every first byte is followed by as many others as it says.
 bool looks_like_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -189,6 +166,89 @@ bool looks_like_utf8(std::string_view text) {
     at += length;
   }
   return true;
+}
+
+// What readers of netCDF take for text: UTF-8.
+std::string readable(std::string text) {
+  if (!looks_like_utf8(text))
+    for (char& c : text)
+      if (static_cast<unsigned char>(c) > 127) c = '_';
+  return text;
+}
+
+// A dimension whose coordinates are texts.
+int text_axis(NetcdfFile& out, int group, const std::string& name, const std::vector<std::string>& given) {
+  const int dimension = out.dimension(group, name.c_str(), given.size());
+  const int variable = out.variable(group, name, netcdf::string, std::span(&dimension, 1));
+  std::vector<std::string> texts;
+  std::transform(given.begin(), given.end(), std::back_inserter(texts), readable);
+  std::vector<const char*> starts;
+  for (const std::string& text : texts) starts.push_back(text.c_str());
+  out.put(group, variable, std::move(starts));
+  return dimension;
+}
+
+// Not compressed: random floats lose a tenth of their size, and there may be 10^8 of them.
+void put_effects(NetcdfFile& out, const NetcdfGroup& group, const NetcdfEffects& effects,
+                 std::span<const std::string> names, const NetcdfInput& input, std::size_t draws) {
+  const std::array<int, 4> dimensions{group.dimensions[0], group.dimensions[1],
+                                      text_axis(out, group.id, names[1], effects.levels),
+                                      text_axis(out, group.id, names[2], effects.effects)};
+  const int variable = out.variable(group.id, names[0], netcdf::float32, dimensions);
+  out.attribute(group.id, variable, "long_name", readable("effects of " + effects.group));
+  std::vector<float> values(draws * effects.places.size());
+  const std::array<std::size_t, 4> counts{1, draws, effects.levels.size(), effects.effects.size()};
+  for (std::size_t chain = 0; chain < input.chains.size(); ++chain) {
+    const HugeVector<float>& from = input.chains[chain].effects;
+    const std::size_t per_draw = from.size() / input.chains[chain].size();
+    for (std::size_t k = 0, at = 0; k < draws; ++k)
+      for (const std::size_t place : effects.places) values[at++] = from[k * per_draw + place];
+    out.put_part(group.id, variable, std::array<std::size_t, 4>{chain, 0, 0, 0}, counts, values);
+  }
+}
+
+// The names of the parameters' variables; then of each grouping those of its effects, of the dimension of its
+// levels and of that of its effects.
+std::vector<std::string> names_of(const NetcdfInput& input) {
+  std::vector<std::string> names = input.names;
+  for (const NetcdfEffects& g : input.groupings)
+    names.insert(names.end(), {"r_" + g.group, g.group, g.group + "_effect"});
+  return netcdf_names(names);
+}
+
+void put_all(NetcdfFile& out, const NetcdfInput& input) {
+  assert(!input.chains.empty());
+  std::size_t draws = input.chains.front().size();
+  bool statistics = true;
+  for (const ChainDraws& chain : input.chains) {
+    draws = std::min(draws, chain.size());
+    statistics = statistics && chain.statistics.size() == chain.size();
+  }
+  const NetcdfGroup posterior = make_group(out, "posterior", input, draws);
+  const std::vector<std::string> variables = names_of(input);
+  for (std::size_t j = 0; j < input.names.size(); ++j)
+    put_variable<double>(
+        out, posterior, variables[j], input.names[j], input, draws,
+        [&](const ChainDraws& chain, std::size_t k) { return chain.draws[k * chain.dim + j]; });
+  for (std::size_t g = 0; g < input.groupings.size(); ++g)
+    put_effects(out, posterior, input.groupings[g],
+                std::span(variables).subspan(input.names.size() + 3 * g, 3), input, draws);
+  const NetcdfGroup stats = make_group(out, "sample_stats", input, draws);
+  put_variable<double>(out, stats, "lp", "log posterior up to a constant", input, draws,
+                       [](const ChainDraws& chain, std::size_t k) { return chain.log_posteriors[k]; });
+  if (!statistics) return;
+  struct Statistic {
+    const char *name, *long_name;
+    float DrawStatistics::*value;
+  };
+  for (const Statistic& s :
+       {Statistic{"acceptance_rate", "share of the steps since the last draw that were accepted",
+                  &DrawStatistics::acceptance},
+        Statistic{"rows_read", "rows read per step since the last draw", &DrawStatistics::rows_read},
+        Statistic{"noise_sd", "noise of the log acceptance ratio, standard deviation",
+                  &DrawStatistics::noise_sd}})
+    put_variable<float>(out, stats, s.name, s.long_name, input, draws,
+                        [&](const ChainDraws& chain, std::size_t k) { return chain.statistics[k].*s.value; });
 }
 
 }  // namespace

@@ -63,6 +63,8 @@ Library load() {
   find(out.put_var_double, "nc_put_var_double");
   find(out.put_var_float, "nc_put_var_float");
   find(out.put_var_longlong, "nc_put_var_longlong");
+  find(out.put_var_string, "nc_put_var_string");
+  find(out.put_vara_float, "nc_put_vara_float");
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace mlo::netcdf {
 // netCDF's own numbers.
 inline constexpr int global = -1;
 inline constexpr int format_4 = 0x1000;  // HDF5
-inline constexpr int float32 = 5, float64 = 6, int64 = 10, uint64 = 11;
+inline constexpr int float32 = 5, float64 = 6, int64 = 10, uint64 = 11, string = 12;
 inline constexpr std::size_t longest_name = 256;  // bytes
 
 // A file in memory, allocated by malloc.
@@ -42,6 +42,9 @@ struct Library {
   int (*put_var_double)(int group, int variable, const double* values) = nullptr;
   int (*put_var_float)(int group, int variable, const float* values) = nullptr;
   int (*put_var_longlong)(int group, int variable, const long long* values) = nullptr;
+  int (*put_var_string)(int group, int variable, const char** texts) = nullptr;
+  int (*put_vara_float)(int group, int variable, const std::size_t* first, const std::size_t* counts,
+                        const float* values) = nullptr;
 };
 
 // The library: from MLO_NETCDF, or from where the system looks for libraries. Loaded at the first call and

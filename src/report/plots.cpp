@@ -11,7 +11,6 @@
 #include <numeric>
 
 #include "mlo/base/errors.hpp"
-#include "mlo/model/prior.hpp"
 
 namespace mlo {
 namespace {
@@ -287,17 +286,8 @@ DensityCurve density_curve(std::span<const double> sorted, std::size_t points) {
 }
 
 std::vector<double> prior_density(const RunFacts* facts, std::size_t parameter, std::span<const double> x) {
-  if (facts == nullptr || facts->priors.empty() || facts->priors[parameter].at_means) return {};
-  std::optional<Prior> prior;
-  try {
-    prior = Prior::parse(facts->priors[parameter].text, "prior");
-  } catch (const UsageError&) {
-    return {};
-  }
-  if (!prior->proper()) return {};
-  std::vector<double> out;
-  for (const double v : x) out.push_back(std::exp(prior->log_density(v)));
-  return out;
+  if (facts == nullptr || facts->priors.empty()) return {};
+  return facts->priors[parameter].density(x);
 }
 
 bool LaplaceFit::known() const noexcept { return std::isfinite(mean) && std::isfinite(sd) && sd > 0; }

@@ -2,12 +2,12 @@
 #include "mlo/subsample/class_expansion.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <utility>
 
 #include "mlo/base/special.hpp"
 #include "subsample/class_kernels.hpp"
+#include "subsample/cubic_sums.hpp"
 
 namespace mlo {
 namespace {
@@ -216,6 +216,7 @@ double third_cumulant(const Triple& t, const double* p) noexcept {
 // (class, column), then in the coordinates v. Classes and columns separate: a product of two thin matrices.
 CubicForm sum_cubic(const ClassMaker& maker, const Geometry& geometry, std::size_t n, ThreadPool& pool) {
   const std::size_t width = maker.width(), others = maker.classes() - 1, dim = width * others;
+  check_cubic_variables(dim);
   const std::vector<Triple> columns = triples(width), classes = triples(others);
   const std::size_t a = (columns.size() + 3) / 4 * 4, b = padded(classes.size());
   struct Sum {
@@ -473,8 +474,8 @@ ClassPoint::ClassPoint(std::size_t dim, std::size_t width, std::size_t classes)
       powers(classes * (classes - 1) / 2),
       room(std::max((classes + 2) * always_batch, 2 * class_kernels::padded(width))) {}
 
-void ClassExpansion::derive(Point& point) const noexcept {
-  point.derive();
+double ClassExpansion::derive(Point& point, const double* slope) const noexcept {
+  const double product = point.derive(slope);
   to_rows(point.v.data(), point.z.data());
   const std::size_t others = classes - 1, lanes = padded(others);
   for (std::size_t k = 0; k < others; ++k)
@@ -503,6 +504,7 @@ void ClassExpansion::derive(Point& point) const noexcept {
     const double* const weights = always.data() + (width + classes) * always_stride + first;
     for (std::size_t i = 0; i < here; ++i) point.always += weights[i] * rest[i];
   }
+  return product;
 }
 
 void ClassExpansion::evaluate(std::span<const RowId> ids, const Point& here, const Point& there,

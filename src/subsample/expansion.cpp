@@ -277,11 +277,7 @@ Derivatives likelihood_of_others(const Mode& mode, const Apart& apart, const Exp
 
 }  // namespace
 
-void Expansion::place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const {
-  if (apart.empty()) {
-    to_theta(v, theta.data());
-    return;
-  }
+void Expansion::place_with_apart(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const {
   to_theta(v, room.data());
   apart.place(room.data(), theta);
 }

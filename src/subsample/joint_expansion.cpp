@@ -17,7 +17,9 @@ namespace {
 
 using Eigen::Index;
 
-constexpr std::size_t box_count = 2;
+constexpr std::size_t box_count = 3;
+// By which the bounds of the smallest box are multiplied.
+using BoxFactors = std::array<double, box_count>;
 constexpr std::size_t part_rows = 4 * DrawnRows::block_rows;
 static_assert(DrawnRows::block_rows == Whitening::batch && rows_per_block % part_rows == 0);
 
@@ -46,7 +48,8 @@ class JointRows {
   [[nodiscard]] std::size_t record_dim() const noexcept { return dim() + 1; }
   [[nodiscard]] std::size_t stride() const noexcept { return WhiteRows::stride_of(record_dim()); }
 
-  void load(std::size_t first, std::size_t count, JointBatch& batch, std::span<double> white = {}) const {
+  // Rows first..first+count-1, at most part_rows; into records too, without bounds, if asked for.
+  void load(std::size_t first, std::size_t count, JointBatch& batch, float* records = nullptr) const {
     const Rows rows = Rows::range(first, count);
     model_.rows->predictors(centre_, rows, {batch.eta.data(), count});
     model_.rows->responses(rows, {batch.y.data(), count});
@@ -55,9 +58,6 @@ class JointRows {
       model_.rows->weights(rows, {batch.powers.data(), count});
       for (std::size_t k = 0; k < count; ++k) batch.shapes[k].scale *= batch.powers[k];
     }
-    for (std::size_t k = 0; k < count; k += Whitening::batch)
-      whitening_(first + k, std::min(Whitening::batch, count - k), std::span(batch.lengths).subspan(k),
-                 white);
     const auto rounded = [](double x) { return static_cast<double>(static_cast<float>(x)); };
     for (std::size_t k = 0; k < count; ++k) {
       const SurfaceShape& shape = batch.shapes[k];
@@ -65,18 +65,36 @@ class JointRows {
       batch.b[k] = rounded(shape.b);
       batch.scale[k] = rounded(shape.scale);
       batch.direction[k] = shape.direction;
-      batch.lengths[k] = std::sqrt(batch.lengths[k]) * std::abs(shape.direction);
+    }
+    for (std::size_t k = 0; k < count; k += Whitening::batch) {
+      const std::size_t size = std::min(Whitening::batch, count - k);
+      const auto whiten = [&](std::span<double> white) {
+        whitening_(first + k, size, std::span(batch.lengths).subspan(k), white);
+      };
+      if (records == nullptr)
+        whiten({});
+      else
+        write_white_records(whitening_, first + k, size, stride(), batch.direction.data() + k,
+                            records + k * stride(), whiten);
+    }
+    for (std::size_t k = 0; k < count; ++k)
+      batch.lengths[k] = std::sqrt(batch.lengths[k]) * std::abs(batch.direction[k]);
+    for (std::size_t k = 0; k < count && records != nullptr; ++k) {
+      float* facts = records + k * stride() + dim();
+      facts[0] = static_cast<float>(batch.b[k]);
+      facts[1] = static_cast<float>(batch.a[k]);
+      facts[2] = static_cast<float>(batch.scale[k]);
     }
   }
 
-  // The bounds of loaded rows in the smallest box; the factor, if asked for, becomes large enough for the
+  // The bounds of loaded rows in the smallest box; the factors, if asked for, become large enough for the
   // others.
   void bound(JointOrder order, std::span<const double> expected, std::size_t count, JointBatch& batch,
-             double* factor = nullptr) const {
+             BoxFactors* factors = nullptr) const {
     // More than floats can be wrong by: those of the record, and those that its products are computed in.
     constexpr double margin = 1 + 1e-5, wider = 1 + 1e-6;
     const std::span<const Monomial> terms = monomials(order);
-    for (std::size_t s = 0; s < (factor != nullptr ? box_count : 1); ++s) {
+    for (std::size_t s = 0; s < (factors != nullptr ? box_count : 1); ++s) {
       const double radius = boxes_[s].radius * wider;
       for (std::size_t k = 0; k < count; ++k) batch.reach[k] = batch.lengths[k] * radius;
       model_.surface->suprema(order, {{batch.a.data(), count}, {batch.b.data(), count}},
@@ -95,31 +113,11 @@ class JointRows {
       batch.bounds[k] =
           std::max(static_cast<float>(batch.sizes[0][k] * batch.scale[k] * margin * bound_factor_),
                    std::numeric_limits<float>::min());
-    if (factor == nullptr) return;
-    for (std::size_t k = 0; k < count; ++k)
-      if (batch.sizes[1][k] > *factor * batch.sizes[0][k] && batch.scale[k] > 0)
-        *factor = batch.sizes[1][k] / batch.sizes[0][k];
-  }
-
-  // The records of one block of rows, without bounds.
-  void make(std::size_t first, std::size_t count, JointBatch& batch, float* records) const {
-    write_white_records(whitening_, first, count, stride(), batch.direction.data(), records,
-                        [&](std::span<double> white) { load(first, count, batch, white); });
-    for (std::size_t k = 0; k < count; ++k) {
-      float* facts = records + k * stride() + dim();
-      facts[0] = static_cast<float>(batch.b[k]);
-      facts[1] = static_cast<float>(batch.a[k]);
-      facts[2] = static_cast<float>(batch.scale[k]);
-    }
-  }
-
-  // For the cubic form.
-  void make_with_third(std::size_t first, std::size_t count, float* records, float* third) const {
-    JointBatch batch;
-    make(first, count, batch, records);
-    Thirds f;
-    thirds(count, batch, f);
-    for (std::size_t k = 0; k < count; ++k) third[k] = static_cast<float>(f.ttt[k] * batch.scale[k]);
+    if (factors == nullptr) return;
+    for (std::size_t s = 1; s < box_count; ++s)
+      for (std::size_t k = 0; k < count; ++k)
+        if (batch.sizes[s][k] > (*factors)[s] * batch.sizes[0][k] && batch.scale[k] > 0)
+          (*factors)[s] = batch.sizes[s][k] / batch.sizes[0][k];
   }
 
   struct Thirds {
@@ -143,10 +141,15 @@ class JointRows {
 
 class OrderedJointRows final : public RowMaker {
  public:
+  // `known`: the bounds of all rows, or nothing.
   OrderedJointRows(std::shared_ptr<const JointRows> rows, JointOrder order,
-                   std::array<double, most_monomials> expected)
-      : rows_(std::move(rows)), order_(order), expected_(expected) {}
+                   std::array<double, most_monomials> expected, std::vector<float> known)
+      : rows_(std::move(rows)), order_(order), expected_(expected), known_(std::move(known)) {}
   void bounds(std::size_t first, std::size_t count, float* out) const override {
+    if (!known_.empty()) {
+      std::copy_n(known_.data() + first, count, out);
+      return;
+    }
     JointBatch batch;
     rows_->load(first, count, batch);
     rows_->bound(order_, expected_, count, batch);
@@ -154,99 +157,116 @@ class OrderedJointRows final : public RowMaker {
   }
   void records(std::size_t first, std::size_t count, float* out) const override {
     JointBatch batch;
-    rows_->make(first, count, batch, out);
-    rows_->bound(order_, expected_, count, batch);
-    for (std::size_t k = 0; k < count; ++k)
-      out[k * rows_->stride() + rows_->record_dim() + 2] = batch.bounds[k];
+    rows_->load(first, count, batch, out);
+    if (known_.empty()) rows_->bound(order_, expected_, count, batch);
+    const float* const sizes = known_.empty() ? batch.bounds.data() : known_.data() + first;
+    for (std::size_t k = 0; k < count; ++k) out[k * rows_->stride() + rows_->record_dim() + 2] = sizes[k];
   }
 
  private:
   std::shared_ptr<const JointRows> rows_;
   JointOrder order_;
   std::array<double, most_monomials> expected_;
+  std::vector<float> known_;
 };
 
+// All that an order needs of the rows.
 struct JointSums {
-  std::vector<double> blocks;
-  double total = 0, factor = 1;
-};
-
-JointSums sum_joint_bounds(const JointRows& maker, JointOrder order, std::span<const double> expected,
-                           std::size_t n, ThreadPool& pool) {
-  struct Largest {
-    double factor = 1;
-    Largest& operator+=(const Largest& other) {
-      factor = std::max(factor, other.factor);
-      return *this;
-    }
-  };
-  JointSums out;
-  out.blocks.resize(DrawnRows::blocks_of(n));
-  out.factor = block_sum(pool, n, rows_per_block, Largest{}, [&](std::size_t first, std::size_t count) {
-                 Largest part;
-                 JointBatch batch;
-                 for (std::size_t at = 0; at < count; at += part_rows) {
-                   const std::size_t size = std::min(part_rows, count - at);
-                   maker.load(first + at, size, batch);
-                   maker.bound(order, expected, size, batch, &part.factor);
-                   for (std::size_t k = 0; k < size; k += DrawnRows::block_rows) {
-                     double sum = 0;
-                     for (std::size_t m = k; m < std::min(k + DrawnRows::block_rows, size); ++m)
-                       sum += static_cast<double>(batch.bounds[m]);
-                     out.blocks[(first + at + k) / DrawnRows::block_rows] = sum;
-                   }
-                 }
-                 return part;
-               }).factor;
-  for (const double sum : out.blocks) out.total += sum;
-  return out;
-}
-
-// The sums of t^2 u, t u^2 and u^3 in white coordinates.
-struct MixedSums {
+  std::vector<double> blocks;  // of the bounds
+  std::vector<float> bounds;   // of all rows, where they take little memory; otherwise empty
+  double total = 0;
+  BoxFactors factors{};
+  // In white coordinates, unless the order is two: sums of t^2 u, t u^2 and u^3.
   Eigen::MatrixXd square;
   Eigen::VectorXd linear;
   double third = 0;
+  CubicForm cubic;  // for order three
 };
-MixedSums sum_mixed(const JointRows& maker, const Eigen::MatrixXd& unwhiten, std::size_t n,
-                    ThreadPool& pool) {
-  const auto p = static_cast<Index>(maker.dim());
-  struct Part {
-    Eigen::VectorXd gradient;
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> information;
-    double third = 0;
-    Part& operator+=(const Part& other) {
-      gradient += other.gradient;
-      information += other.information;
-      third += other.third;
-      return *this;
+
+// Its sums over some rows.
+struct JointPart {
+  explicit JointPart(std::size_t matrix, std::size_t tensor)
+      : gradient(Eigen::VectorXd::Zero(static_cast<Index>(matrix))),
+        information(Eigen::MatrixXd::Zero(gradient.size(), gradient.size())),
+        cubic(tensor) {
+    factors.fill(1);
+  }
+  BoxFactors factors;
+  Eigen::VectorXd gradient;
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> information;
+  double third = 0;
+  CubicSums cubic;
+  JointPart& operator+=(const JointPart& other) {
+    for (std::size_t s = 0; s < box_count; ++s) factors[s] = std::max(factors[s], other.factors[s]);
+    gradient += other.gradient;
+    information += other.information;
+    third += other.third;
+    cubic += other.cubic;
+    return *this;
+  }
+};
+
+// In one pass: rows are loaded and whitened once.
+JointSums sum_jointly(const JointRows& maker, JointOrder order, std::span<const double> expected,
+                      const Eigen::MatrixXd& unwhiten, std::size_t n, ThreadPool& pool) {
+  const bool mixed = order != JointOrder::two, cubed = order == JointOrder::three;
+  const std::size_t p = maker.dim(), stride = maker.stride();
+  if (cubed) check_cubic_variables(p + 1);
+  JointSums out;
+  out.blocks.resize(DrawnRows::blocks_of(n));
+  // Suprema take longer than all else that a row's record needs.
+  constexpr std::size_t most_kept = 1'000'000;
+  if (n <= most_kept) out.bounds.resize(n);
+  const JointPart zero(mixed ? p : 0, cubed ? p : 0);
+  const std::size_t chunk = cubed ? CubicSums::chunk_rows(n) : mixed ? rows_per_matrix(p) : rows_per_block;
+  const JointPart sums = block_sum(pool, n, chunk, zero, [&](std::size_t first, std::size_t count) {
+    JointPart part = zero;
+    JointBatch batch;
+    JointRows::Thirds f;
+    MomentSums moments(maker.store(), mixed);
+    std::vector<float> records(cubed ? part_rows * stride : 0);
+    std::array<float, part_rows> ttt;
+    for (std::size_t at = first; at < first + count; at += part_rows) {
+      const std::size_t size = std::min(part_rows, first + count - at);
+      maker.load(at, size, batch, cubed ? records.data() : nullptr);
+      maker.bound(order, expected, size, batch, &part.factors);
+      if (!out.bounds.empty())
+        std::copy_n(batch.bounds.begin(), size, out.bounds.begin() + static_cast<std::ptrdiff_t>(at));
+      for (std::size_t k = 0; k < size; k += DrawnRows::block_rows) {
+        double sum = 0;
+        for (std::size_t m = k; m < std::min(k + DrawnRows::block_rows, size); ++m)
+          sum += static_cast<double>(batch.bounds[m]);
+        out.blocks[(at + k) / DrawnRows::block_rows] = sum;
+      }
+      if (!mixed) continue;
+      maker.thirds(size, batch, f);
+      for (std::size_t k = 0; k < size; ++k) {
+        const double d = batch.direction[k], weight = batch.scale[k];
+        ttt[k] = static_cast<float>(weight * f.ttt[k]);
+        f.tuu[k] *= weight * d;
+        f.ttu[k] *= weight * d * d;
+        part.third += weight * f.uuu[k];
+      }
+      moments.add(Rows::range(at, size), {f.tuu.data(), size}, {f.ttu.data(), size});
+      if (cubed) part.cubic.add(records.data(), stride, ttt.data(), size);
     }
-  };
-  const Part zero{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p), 0};
-  const Part sums =
-      block_sum(pool, n, rows_per_matrix(maker.dim()), zero, [&](std::size_t first, std::size_t count) {
-        Part part = zero;
-        JointBatch batch;
-        JointRows::Thirds f;
-        MomentSums moments(maker.store(), true);
-        for (std::size_t at = 0; at < count; at += part_rows) {
-          const std::size_t size = std::min(part_rows, count - at);
-          maker.load(first + at, size, batch);
-          maker.thirds(size, batch, f);
-          for (std::size_t k = 0; k < size; ++k) {
-            const double d = batch.direction[k], weight = batch.scale[k];
-            f.tuu[k] *= weight * d;
-            f.ttu[k] *= weight * d * d;
-            part.third += weight * f.uuu[k];
-          }
-          moments.add(Rows::range(first + at, size), {f.tuu.data(), size}, {f.ttu.data(), size});
-        }
-        moments.finish({part.gradient.data(), static_cast<std::size_t>(p)},
-                       {part.information.data(), static_cast<std::size_t>(p * p)});
-        return part;
-      });
+    if (mixed) moments.finish({part.gradient.data(), p}, {part.information.data(), p * p});
+    return part;
+  });
+  for (const double sum : out.blocks) out.total += sum;
+  out.factors = sums.factors;
+  if (!mixed) return out;
   const Eigen::MatrixXd full = sums.information.selfadjointView<Eigen::Upper>();
-  return {unwhiten.transpose() * full * unwhiten, unwhiten.transpose() * sums.gradient, sums.third};
+  out.square = unwhiten.transpose() * full * unwhiten;
+  out.linear = unwhiten.transpose() * sums.gradient;
+  out.third = sums.third;
+  if (!cubed) return out;
+  out.cubic = sums.cubic.form(p + 1, [&](std::size_t j, std::size_t k, std::size_t) {
+    const auto a = static_cast<Index>(j), b = static_cast<Index>(k);
+    if (j == p) return out.third / 6;
+    return k == p ? 0.5 * out.linear[a] : (j == k ? 0.5 : 1.0) * out.square(a, b);
+  });
+  return out;
 }
 
 // E r^j, r the length of p standard normal numbers; E |z|^k is that for p = 1.
@@ -288,44 +308,50 @@ double expected_largest(JointOrder order, std::size_t p) {
   return sum / pairs;
 }
 
-struct ChosenOrder {
-  JointOrder order;
-  JointSums sums;
-  double rows, passes;
-};
+// The sum of all rows' bounds, from some blocks of rows: to predict costs.
+double estimated_total(const JointRows& maker, JointOrder order, std::span<const double> expected,
+                       std::size_t n) {
+  constexpr std::size_t most = 16;
+  const std::size_t blocks = DrawnRows::blocks_of(n), some = std::min(blocks, most);
+  double sum = 0, rows = 0;
+  JointBatch batch;
+  for (std::size_t i = 0; i < some; ++i) {
+    const std::size_t first = i * blocks / some * DrawnRows::block_rows;
+    const std::size_t count = std::min(DrawnRows::block_rows, n - first);
+    maker.load(first, count, batch);
+    maker.bound(order, expected, count, batch);
+    for (std::size_t k = 0; k < count; ++k) sum += static_cast<double>(batch.bounds[k]);
+    rows += static_cast<double>(count);
+  }
+  return sum / rows * static_cast<double>(n);
+}
 
 // The order that makes the run cheaper, set-up included. Figures in nanoseconds, which need only be roughly
-// right: a row read, a row of a pass, a product of the cubic form.
-ChosenOrder choose_joint_order(const JointRows& maker, const JointOptions& options, double sd, std::size_t n,
-                               ThreadPool& pool) {
+// right: a row read, one that is made when it is drawn, a row of the pass, of one that makes all records and
+// of the sums that take u along, a product of the cubic form in the pass and in a step.
+JointOrder choose_joint_order(const JointRows& maker, const JointOptions& options, double sd, std::size_t n) {
+  if (options.order) return *options.order;
+  constexpr double row = 200, made = 1500, pass_row = 75, kept_row = 40, mixed_row = 30, product = 0.1;
   const std::size_t p = maker.dim();
-  const auto with = [&](JointOrder order) {
-    ChosenOrder out{order, sum_joint_bounds(maker, order, expected_sizes(order, p, sd), n, pool), 0, 1};
-    out.rows = out.sums.total * expected_largest(order, p);
-    return out;
+  const double dim = static_cast<double>(p), all = static_cast<double>(n), square = dim * dim;
+  const double products = dim * (dim + 1) * (dim + 2) / 6;
+  JointOrder best = JointOrder::two;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](JointOrder order, double pass, double step) {
+    const double rows =
+        estimated_total(maker, order, expected_sizes(order, p, sd), n) * expected_largest(order, p);
+    const double reads = options.steps * std::min(rows, all);
+    const double cost =
+        pass * all + options.steps * step + row * reads + std::min(made * reads, kept_row * all);
+    if (!(cost < least)) return;
+    best = order;
+    least = cost;
   };
-  if (options.order) return with(*options.order);
-  constexpr double row = 150, pass_row = 40, product = 0.1, summand = 0.25;
-  const double dim = static_cast<double>(p), all = static_cast<double>(n);
-  const double products = dim * (dim + 1) * (dim + 2) / 6 + 4 * dim * (dim + 1);
-  ChosenOrder best = with(JointOrder::two);
-  double passes = 1, cost = options.steps * row * best.rows;
-  const auto try_order = [&](JointOrder order, double setup, double step) {
-    setup += pass_row * all;  // its bounds
-    if (setup + options.steps * step >= cost) return;
-    ChosenOrder other = with(order);
-    ++passes;
-    const double price = setup + options.steps * (step + row * other.rows);
-    if (price < cost) {
-      best = std::move(other);
-      cost = price;
-    }
-  };
-  try_order(JointOrder::mixed, (pass_row + 0.3 * dim * dim) * all, 0.5 * dim * dim);
-  if (p <= CubicForm::max_dim)
-    try_order(JointOrder::three, (2 * pass_row + 0.3 * dim * dim + summand * products) * all,
-              0.5 * dim * dim + product * products);
-  best.passes = passes;
+  consider(JointOrder::two, pass_row, 0);
+  consider(JointOrder::mixed, pass_row + mixed_row + 0.3 * square, 0.5 * square);
+  if (p < CubicForm::max_dim)  // the form has one variable more
+    consider(JointOrder::three, pass_row + mixed_row + 0.3 * square + product * products,
+             product * (products + 4 * dim * (dim + 1)));
   return best;
 }
 
@@ -335,24 +361,37 @@ double JointExpansion::expected_rows() const noexcept {
   return total_bound * expected_largest(order, dim() - 1);
 }
 
-void JointExpansion::derive(Point& point) const noexcept {
+// As in WhitePoint: one number at a time, because v was written so.
+double JointExpansion::derive(Point& point, const double* slope) const noexcept {
   const std::size_t p = dim() - 1;
-  double length = 0, shift = 0;
+  double shift = 0, product = 0;
+  point.square = 0;
   for (std::size_t j = 0; j < p; ++j) {
-    length += point.v[j] * point.v[j];
-    shift += u_of_v[j] * point.v[j];
-    point.padded[j] = static_cast<float>(point.v[j]);
+    const double v = point.v[j];
+    point.square += v * v;
+    shift += u_of_v[j] * v;
+    product += slope[j] * v;
+    point.padded[j] = point.form[j] = static_cast<float>(v);
   }
-  point.square = length + point.v[p] * point.v[p];
-  point.radius = std::sqrt(length);
-  point.u = shift + u_of_v[p] * point.v[p];
-  const double r = point.radius, u = std::abs(point.u);
-  std::array<double, 5> rs{1, r, r * r, r * r * r, r * r * r * r};
-  std::array<double, 5> us{1, u, u * u, u * u * u, u * u * u * u};
-  const auto terms = monomials(order);
-  for (std::size_t m = 0; m < terms.size(); ++m)
-    point.sizes[m] = rs[static_cast<std::size_t>(terms[m].j)] * us[static_cast<std::size_t>(terms[m].k)] *
-                     inverse_expected[m];
+  const double last = point.v[p];
+  point.radius = std::sqrt(point.square);
+  point.square += last * last;
+  point.u = shift + u_of_v[p] * last;
+  point.form[p] = static_cast<float>(point.u);
+  const double r = point.radius, u = std::abs(point.u), rr = r * r, uu = u * u;
+  const auto& e = inverse_expected;
+  switch (order) {
+    case JointOrder::two:
+      point.sizes = {rr * r * e[0], rr * u * e[1], r * uu * e[2], uu * u * e[3], 0};
+      break;
+    case JointOrder::mixed:
+      point.sizes = {rr * r * e[0], rr * uu * e[1], r * uu * u * e[2], uu * uu * e[3], 0};
+      break;
+    case JointOrder::three:
+      point.sizes = {rr * rr * e[0], rr * r * u * e[1], rr * uu * e[2], r * uu * u * e[3], uu * uu * e[4]};
+      break;
+  }
+  return product + slope[p] * last;
 }
 
 void JointExpansion::evaluate(const WhiteRows& some, std::span<const RowId> ids, const Point& here,
@@ -366,11 +405,15 @@ void JointExpansion::evaluate(const WhiteRows& some, std::span<const RowId> ids,
   for (std::size_t k = 0; k < size; ++k) changes.r[k] *= some.scale(ids[k]);
 }
 
+double JointExpansion::terms_of_second(double u) const {
+  return weight * surface->common(u) + (prior_of_second ? prior_of_second(u) : 0);
+}
+
 double JointExpansion::higher(const Point& point) const noexcept {
   const double u = point.u;
-  double sum = weight * surface->common(u);
-  if (prior_of_second) sum += prior_of_second(u);
+  double sum = along_second.covers(u) ? along_second(u) : terms_of_second(u);
   if (order == JointOrder::two) return sum;
+  if (order == JointOrder::three) return sum + cubic(point.form.data());
   const auto p = static_cast<Index>(dim() - 1);
   double quadratic = 0, slope = 0;
   for (Index j = 0; j < p; ++j) {
@@ -381,17 +424,13 @@ double JointExpansion::higher(const Point& point) const noexcept {
     quadratic += product * v;
     slope += linear[j] * v;
   }
-  sum += u * (0.5 * quadratic + u * (0.5 * slope + u * third / 6));
-  if (order == JointOrder::three) sum += cubic(point.padded.data());
-  return sum;
+  return sum + u * (0.5 * quadratic + u * (0.5 * slope + u * third / 6));
 }
 
-void JointExpansion::place(const double* v, Eigen::VectorXd& theta,
+void JointExpansion::place(const Point& point, Eigen::VectorXd& theta,
                            Eigen::VectorXd& /*room*/) const noexcept {
-  to_beta(v, theta.data());
-  double u = 0;
-  for (std::size_t j = 0; j < u_of_v.size(); ++j) u += u_of_v[j] * v[j];
-  theta[theta.size() - 1] = centre[centre.size() - 1] + u;
+  to_beta(point.v.data(), theta.data());
+  theta[theta.size() - 1] = centre[centre.size() - 1] + point.u;
 }
 
 JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const Mode& mode,
@@ -416,31 +455,26 @@ JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const
   unwhiten(dim, dim) = 1 / first;
 
   const double sd = unwhiten.row(dim).norm(), root = std::sqrt(static_cast<double>(p));
-  std::vector<JointBox> boxes{{root + 3, 4 * sd, 1}, {root + 6, 8 * sd, 1}};
+  std::vector<JointBox> boxes{{root + 3, 4 * sd, 1}, {root + 6, 8 * sd, 1}, {root + 12, 16 * sd, 1}};
   const auto made =
       std::make_shared<const JointRows>(model, mode.evaluated_at, beta_of_v, boxes, options.bound_factor);
-  ChosenOrder chosen = choose_joint_order(*made, options, sd, n, pool);
-  const JointOrder order = chosen.order;
-  boxes[1].factor = chosen.sums.factor;
-  const double total = chosen.sums.total;
+  const JointOrder order = choose_joint_order(*made, options, sd, n);
+  const auto expected = expected_sizes(order, p, sd);
+  JointSums sums = sum_jointly(*made, order, expected, beta_of_v, n, pool);
+  double passes = 1;
+  for (std::size_t s = 0; s < box_count; ++s) boxes[s].factor = sums.factors[s];
+  const double total = sums.total;
   // Where the sum of the bounds overflows no row is ever drawn: every step reads all.
-  if (!std::isfinite(total)) std::fill(chosen.sums.blocks.begin(), chosen.sums.blocks.end(), 1.0);
-  MixedSums mixed;
-  if (order != JointOrder::two) {
-    mixed = sum_mixed(*made, beta_of_v, n, pool);
-    ++chosen.passes;
-  }
-  CubicForm cubic = order == JointOrder::three ? sum_cubic(*made, n, pool) : CubicForm();
-  if (order == JointOrder::three) ++chosen.passes;
+  if (!std::isfinite(total)) std::fill(sums.blocks.begin(), sums.blocks.end(), 1.0);
 
   constexpr std::size_t most_bytes = 512'000'000;
   const bool at_once = options.at_once.value_or(n * made->stride() * sizeof(float) <= most_bytes &&
-                                                options.steps * chosen.rows >
-                                                    2 * static_cast<double>(chosen.sums.blocks.size()));
-  const auto expected = expected_sizes(order, p, sd);
-  DrawnRows rows(n, made->record_dim(), chosen.sums.blocks,
-                 std::make_shared<const OrderedJointRows>(made, order, expected), at_once ? &pool : nullptr);
-  if (at_once) ++chosen.passes;
+                                                options.steps * total * expected_largest(order, p) >
+                                                    2 * static_cast<double>(sums.blocks.size()));
+  DrawnRows rows(n, made->record_dim(), sums.blocks,
+                 std::make_shared<const OrderedJointRows>(made, order, expected, std::move(sums.bounds)),
+                 at_once ? &pool : nullptr);
+  if (at_once) ++passes;
   std::array<double, most_monomials> inverse{};
   const auto terms = monomials(order);
   for (std::size_t m = 0; m < terms.size(); ++m)
@@ -466,29 +500,34 @@ JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const
   const Eigen::VectorXd gradient = unwhiten.transpose() * mode.likelihood.gradient;
   const Eigen::MatrixXd information = unwhiten.transpose() * mode.likelihood.information * unwhiten;
   const Eigen::VectorXd last = unwhiten.row(dim);
-  return {.surface = model.surface,
-          .order = order,
-          .centre = mode.evaluated_at,
-          .apart = {},
-          .whiten = std::move(whiten),
-          .unwhiten = std::move(unwhiten),
-          .to_beta = Unwhitening(mode.evaluated_at.head(dim), beta_of_v),
-          .u_of_v = std::vector<double>(last.begin(), last.end()),
-          .gradient = gradient,
-          .information = information,
-          .rows = std::move(rows),
-          .cubic = std::move(cubic),
-          .square = std::move(mixed.square),
-          .linear = std::move(mixed.linear),
-          .third = mixed.third,
-          .weight = weight,
-          .total_bound = total,
-          .inverse_expected = inverse,
-          .boxes = std::move(boxes),
-          .prior_of_second = std::move(prior),
-          .sd_of_second = sd,
-          .constant = mode.likelihood.value,
-          .passes = chosen.passes};
+  JointExpansion out{.surface = model.surface,
+                     .order = order,
+                     .centre = mode.evaluated_at,
+                     .apart = {},
+                     .whiten = std::move(whiten),
+                     .unwhiten = std::move(unwhiten),
+                     .to_beta = Unwhitening(mode.evaluated_at.head(dim), beta_of_v),
+                     .u_of_v = std::vector<double>(last.begin(), last.end()),
+                     .gradient = gradient,
+                     .information = information,
+                     .rows = std::move(rows),
+                     .cubic = std::move(sums.cubic),
+                     .square = std::move(sums.square),
+                     .linear = std::move(sums.linear),
+                     .third = sums.third,
+                     .weight = weight,
+                     .total_bound = total,
+                     .inverse_expected = inverse,
+                     .boxes = std::move(boxes),
+                     .prior_of_second = std::move(prior),
+                     .along_second = {},
+                     .sd_of_second = sd,
+                     .constant = mode.likelihood.value,
+                     .passes = passes};
+  // As precise as the sum of as many terms is.
+  out.along_second = IntervalPolynomial([&out](double u) { return out.terms_of_second(u); },
+                                        out.boxes[0].width, 1e-10 + 1e-15 * weight);
+  return out;
 }
 
 }  // namespace mlo

@@ -53,12 +53,11 @@ void decoupled_row(const LevelRows& rows, const std::vector<LevelSums>& groups, 
 }
 
 void sum_cells(const GroupedModel& model, std::span<const LevelReference::Bend> bends,
-               std::vector<CellSums>& cells, HugeVector<float>& first) {
+               std::vector<CellSums>& cells) {
   const LevelCells& of = model.rows().cells();
   if (of.size() == 0) return;
   const std::size_t count = of.size();
-  HugeVector<float> f2(count), f3(count);
-  first.resize(count);
+  HugeVector<float> f1(count), f2(count), f3(count);
   for (std::size_t c = 0; c < count; ++c) {
     double s1 = 0, s2 = 0, s3 = 0;
     for (std::size_t i = of.starts[c]; i < of.starts[c + 1]; ++i) {
@@ -66,18 +65,21 @@ void sum_cells(const GroupedModel& model, std::span<const LevelReference::Bend> 
       s2 += static_cast<double>(bends[i].f2);
       s3 += static_cast<double>(bends[i].f3);
     }
-    first[c] = static_cast<float>(s1);
+    f1[c] = static_cast<float>(s1);
     f2[c] = static_cast<float>(s2);
     f3[c] = static_cast<float>(s3);
   }
   cells.resize(of.of.size());
   for (std::size_t k = 0; k < cells.size(); ++k) {
     CellSums& to = cells[k];
+    const bool last = k + 1 == cells.size();
+    if (last) to.f1.resize(count);
     to.f2.resize(count);
     to.f3.resize(count);
     to.count.resize(count);
     for (std::size_t c = 0; c < count; ++c) {
       const std::size_t id = of.of[k].ids[c];
+      if (last) to.f1[c] = f1[id];
       to.f2[c] = f2[id];
       to.f3[c] = f3[id];
       to.count[c] = static_cast<float>(of.starts[id + 1] - of.starts[id]);

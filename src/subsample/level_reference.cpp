@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 
 #include "subsample/level_passes.hpp"
@@ -17,6 +18,56 @@ constexpr std::size_t batch = Family::batch_rows;
 // Levels below this many rows may be far from normal, and reading all their rows is cheap.
 constexpr std::size_t tiny_rows = 64;
 constexpr double tiny_skew = 0.25;
+constexpr double many_rows = 0.2;
+// With fewer rows than this, reading them all is cheaper than a polynomial.
+constexpr std::size_t fewest_curved = 8;
+// A radius beyond which no curve has a supremum of its own.
+constexpr double everywhere = 1e3;
+
+// |L^-1 v|^2, without a division per row.
+class SolvedSquare {
+ public:
+  explicit SolvedSquare(const Eigen::MatrixXd& l)
+      : inverse_(l.triangularView<Eigen::Lower>().solve(Eigen::MatrixXd::Identity(l.rows(), l.cols()))) {}
+  [[nodiscard]] double operator()(const double* v) const noexcept {
+    double square = 0;
+    for (Index i = 0; i < inverse_.rows(); ++i) {
+      const double* const row = inverse_.data() + i * inverse_.cols();
+      double sum = 0;
+      for (Index j = 0; j <= i; ++j) sum += row[j] * v[j];
+      square += sum * sum;
+    }
+    return square;
+  }
+
+  // The largest |L^-1 (x - m)|^2 of `count` rows of Q columns; Q = 0: of any number.
+  template <std::size_t Q>
+  [[nodiscard]] double largest(const float* x, const double* m, std::size_t count) const {
+    const std::size_t q = Q == 0 ? static_cast<std::size_t>(inverse_.rows()) : Q;
+    std::array<double, Q == 0 ? 1 : Q> local;
+    std::vector<double> any(Q == 0 ? q : 0);
+    double* const v = Q == 0 ? any.data() : local.data();
+    double most = 0;
+    for (std::size_t r = 0; r < count; ++r, x += q) {
+      for (std::size_t j = 0; j < q; ++j) v[j] = static_cast<double>(x[j]) - m[j];
+      double square = 0;
+      if constexpr (Q == 0) {
+        square = (*this)(v);
+      } else {
+        for (std::size_t i = 0; i < Q; ++i) {
+          double sum = 0;
+          for (std::size_t j = 0; j <= i; ++j) sum += inverse_.data()[i * Q + j] * v[j];
+          square += sum * sum;
+        }
+      }
+      most = std::max(most, square);
+    }
+    return most;
+  }
+
+ private:
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> inverse_;
+};
 
 }  // namespace
 
@@ -25,14 +76,30 @@ LevelReference::LevelReference(const GroupedModel& model, GroupedPoint at, Threa
     : model_(&model), at_(std::move(at)) {
   precision_ = model.precision(at_.log_second);
   if (options.bounds) curve_ = model.family().curve();
-  take_derivatives(pool, options.bounds && curve_ != nullptr);
-  sum_raw(pool);
-  decouple(pool);
-  sum_decoupled(pool);
+  if (options.room != nullptr) {
+    bends_ = std::move(options.room->bends);
+    eta_ = std::move(options.room->eta);
+  }
+  const Third third = curve_ != nullptr ? Third::curves : Third::differences;
+  if (curve_ != nullptr) shapes_.resize(model.rows().size(), *curve_, model.rows().weighted());
+  if (options.bounds && model.rows().groups().size() == 1) {
+    sum_one_grouping(pool, third, true, 1);
+    sum_products_of_m();
+  } else {
+    take_derivatives(pool, third, !options.bounds);
+    sum_raw(pool);
+    decouple(pool);
+    sum_products_of_m();
+    sum_decoupled(pool);
+  }
+  factor_columns();
   bound(pool);
-  if (options.bounds) {  // what only a pass over all rows needs
-    bends_ = {};
-    eta_ = {};
+  make_tables();
+  if (options.bounds && options.room != nullptr) {  // what only a pass over all rows needs
+    options.room->bends = std::move(bends_);
+    options.room->eta = std::move(eta_);
+  } else if (options.bounds) {
+    HugeVector<Bend>().swap(bends_);
   }
 }
 
@@ -40,87 +107,136 @@ double LevelReference::effect_radius(std::size_t group) const noexcept {
   return std::sqrt(static_cast<double>(groups_[group].d)) + 6;
 }
 
+LevelReference::Totals& LevelReference::Totals::operator+=(const Totals& other) noexcept {
+  value += other.value;
+  squares += other.squares;
+  weight += other.weight;
+  slope += other.slope;
+  curvature += other.curvature;
+  return *this;
+}
+
+LevelReference::Totals LevelReference::Totals::times(double factor) const noexcept {
+  return {factor * value, factor * squares, factor * weight, factor * slope, factor * curvature};
+}
+
+void LevelReference::take_totals(const Totals& totals) noexcept {
+  value_ = totals.value;
+  squares_ = totals.squares;
+  weight_ = totals.weight;
+  second_slope_ = totals.slope;
+  second_curvature_ = totals.curvature;
+}
+
+void LevelReference::Shapes::resize(std::size_t rows, const RowCurve& curve, bool weighted) {
+  has_e_ = !curve.exponential();
+  scaled_ = weighted || !curve.unscaled();
+  width_ = (has_e_ ? 1U : 0U) + (scaled_ ? 1U : 0U);
+  constexpr std::array<double, 1> eta{0}, y{1};
+  std::array<RowShape, 1> shape;
+  curve.shapes(eta, y, shape);
+  direction_ = static_cast<float>(shape[0].direction);
+  numbers_.resize(rows * width_);
+}
+
+void LevelReference::Shapes::set(std::size_t row, float e, float scale, float direction) noexcept {
+  float* const at = numbers_.data() + row * width_;
+  if (has_e_) at[0] = e;
+  if (scaled_) at[width_ - 1] = std::copysign(scale, direction);
+}
+
+LevelReference::Shapes::Range LevelReference::Shapes::range(const Grouping& group,
+                                                            std::size_t level) const noexcept {
+  const std::size_t first = group.starts[level], last = group.starts[level + 1];
+  float least = numbers_[group.row(first)], most = least;
+  for (std::size_t place = first + 1; place < last; ++place) {
+    const float one = numbers_[group.row(place)];
+    least = std::min(least, one);
+    most = std::max(most, one);
+  }
+  if (has_e_) return {least, most, 1, direction_};
+  return {0, 0, std::max(std::abs(least), std::abs(most)), direction_};
+}
+
 // The rows' derivatives, those of the second parameter, and the curves.
-void LevelReference::take_derivatives(ThreadPool& pool, bool shapes) {
+void LevelReference::derivatives_of(std::size_t first, std::size_t count, Third third_by, const Bends& out,
+                                    Totals& totals) {
   const LevelRows& rows = model_->rows();
   const Family& family = model_->family();
-  const std::size_t n = rows.size();
-  bends_.resize(n);
-  eta_.resize(n);
-  if (shapes) shapes_.resize(n);
-  struct Sums {
-    double value = 0, squares = 0, weight = 0, slope = 0, curvature = 0;
-    Sums& operator+=(const Sums& o) {
-      value += o.value;
-      squares += o.squares;
-      weight += o.weight;
-      slope += o.slope;
-      curvature += o.curvature;
-      return *this;
+  std::array<double, batch> eta, y, aux, aux_second, aux_eta, up, down, e;
+  std::array<RowShape, batch> shape;
+  for (std::size_t done = 0; done < count; done += batch) {
+    const std::size_t at = first + done, here_count = std::min(batch, count - done);
+    const auto cut = [&](auto& a) { return std::span(a).first(here_count); };
+    const std::span<double> f1(out.f1 + done, here_count), f2(out.f2 + done, here_count),
+        f3(out.f3 + done, here_count);
+    predictors_of(rows, at_, at, cut(eta));
+    const Batch here{cut(eta), rows.responses(at, cut(y)), at_.log_second};
+    double value = family.derivatives(here, {f1, f2, cut(aux), cut(aux_second), cut(aux_eta)});
+    if (rows.weighted()) {
+      std::array<double, batch> terms;
+      family.terms(here, cut(terms));
+      value = 0;
+      for (std::size_t k = 0; k < here_count; ++k) value += rows.weight(at + k) * terms[k];
     }
-  };
-  const Sums sums = block_sum(pool, n, 4096, Sums{}, [&](std::size_t begin, std::size_t length) {
-    Sums part;
-    std::array<double, batch> first, second, aux, aux_second, aux_eta, up, down;
-    std::array<RowShape, batch> shape;
-    std::array<double, batch> e, third;
+    totals.value += value;
+    if (family.estimates_second())
+      for (std::size_t k = 0; k < here_count; ++k) {
+        totals.slope += rows.weight(at + k) * aux[k];
+        totals.curvature += rows.weight(at + k) * aux_second[k];
+      }
+    if (third_by == Third::curves) {
+      curve_->shapes(here.eta, here.y, cut(shape));
+      for (std::size_t k = 0; k < here_count; ++k) e[k] = static_cast<float>(shape[k].e);
+      curve_->third(cut(e), f3);
+      for (std::size_t k = 0; k < here_count; ++k) {
+        const double scale = shape[k].scale, direction = shape[k].direction;
+        shapes_.set(at + k, static_cast<float>(e[k]), static_cast<float>(rows.weight(at + k) * scale),
+                    static_cast<float>(direction));
+        f3[k] *= scale * direction * direction * direction;
+      }
+    } else if (third_by == Third::none) {
+      std::fill(f3.begin(), f3.end(), 0.0);
+    } else {
+      // Of the proposals only; the rows are read themselves.
+      constexpr double step = 1e-3;
+      std::array<double, batch> moved, unused;
+      for (const double sign : {1.0, -1.0}) {
+        for (std::size_t k = 0; k < here_count; ++k) moved[k] = here.eta[k] + sign * step;
+        static_cast<void>(
+            family.derivatives({cut(moved), here.y, at_.log_second},
+                               {cut(unused), sign > 0 ? cut(up) : cut(down), cut(aux_eta), cut(e), f3}));
+      }
+      for (std::size_t k = 0; k < here_count; ++k) f3[k] = (up[k] - down[k]) / (2 * step);
+    }
+    for (std::size_t k = 0; k < here_count; ++k) {
+      const double w = rows.weight(at + k);
+      totals.weight += w;
+      totals.squares += w * f1[k] * f1[k] / (precision_ * precision_);
+      f1[k] *= w / precision_;
+      f2[k] *= w / precision_;
+      f3[k] *= w / precision_;
+    }
+    if (!eta_.empty()) std::copy_n(eta.begin(), here_count, eta_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+// The same, of all rows, for sums by several groupings.
+void LevelReference::take_derivatives(ThreadPool& pool, Third third, bool keep_predictors) {
+  const std::size_t n = model_->rows().size();
+  bends_.resize(n);
+  eta_.resize(keep_predictors ? n : 0);
+  take_totals(block_sum(pool, n, 4096, Totals{}, [&](std::size_t begin, std::size_t length) {
+    Totals part;
+    std::array<double, batch> f1, f2, f3;
     for (std::size_t at = begin; at < begin + length; at += batch) {
       const std::size_t count = std::min(batch, begin + length - at);
-      predictors_of(rows, at_, at, {eta_.data() + at, count});
-      const Batch here{{eta_.data() + at, count}, rows.responses().subspan(at, count), at_.log_second};
-      const auto cut = [&](auto& a) { return std::span(a).first(count); };
-      double value =
-          family.derivatives(here, {cut(first), cut(second), cut(aux), cut(aux_second), cut(aux_eta)});
-      if (rows.weighted()) {
-        std::array<double, batch> terms;
-        family.terms(here, cut(terms));
-        value = 0;
-        for (std::size_t k = 0; k < count; ++k) value += rows.weight(at + k) * terms[k];
-      }
-      part.value += value;
-      if (shapes) {
-        curve_->shapes(here.eta, here.y, cut(shape));
-        for (std::size_t k = 0; k < count; ++k) e[k] = static_cast<float>(shape[k].e);
-        curve_->third(cut(e), cut(third));
-      } else {
-        // Of the proposals only; the rows are read themselves.
-        constexpr double step = 1e-3;
-        std::array<double, batch> moved, unused;
-        for (const double sign : {1.0, -1.0}) {
-          for (std::size_t k = 0; k < count; ++k) moved[k] = here.eta[k] + sign * step;
-          static_cast<void>(family.derivatives(
-              {cut(moved), here.y, at_.log_second},
-              {cut(unused), sign > 0 ? cut(up) : cut(down), cut(aux_eta), cut(e), cut(third)}));
-        }
-        for (std::size_t k = 0; k < count; ++k) third[k] = (up[k] - down[k]) / (2 * step);
-      }
-      for (std::size_t k = 0; k < count; ++k) {
-        const double w = rows.weight(at + k);
-        part.weight += w;
-        part.squares += w * first[k] * first[k] / (precision_ * precision_);
-        double f3 = w * third[k];
-        if (shapes) {
-          const double scale = w * shape[k].scale, direction = shape[k].direction;
-          shapes_[at + k] = {static_cast<float>(e[k]), static_cast<float>(scale),
-                             static_cast<float>(direction)};
-          f3 = scale * direction * direction * direction * third[k];
-        }
-        bends_[at + k] = {static_cast<float>(w * first[k] / precision_),
-                          static_cast<float>(w * second[k] / precision_),
-                          static_cast<float>(f3 / precision_)};
-        if (family.estimates_second()) {
-          part.slope += w * aux[k];
-          part.curvature += w * aux_second[k];
-        }
-      }
+      derivatives_of(at, count, third, {f1.data(), f2.data(), f3.data()}, part);
+      for (std::size_t k = 0; k < count; ++k)
+        bends_[at + k] = {static_cast<float>(f1[k]), static_cast<float>(f2[k]), static_cast<float>(f3[k])};
     }
     return part;
-  });
-  value_ = sums.value;
-  squares_ = sums.squares;
-  weight_ = sums.weight;
-  second_slope_ = sums.slope;
-  second_curvature_ = sums.curvature;
+  }));
 }
 
 // g, h and F2 z x' of the levels (in hx), and the columns' gradient and information.
@@ -170,7 +286,7 @@ void LevelReference::sum_raw(ThreadPool& pool) {
       raw_information_ = total.information();
     }
   }
-  sum_cells(*model_, bends_, cells_, cell_f1_);
+  sum_cells(*model_, bends_, cells_);
 }
 
 // M of the levels, and its products.
@@ -190,6 +306,10 @@ void LevelReference::decouple(ThreadPool& pool) {
     for (std::size_t k = 0; k < groups_.size(); ++k)
       for (std::size_t r = 0; r < found[k].size(); ++r) groups_[k].m[r * q + j] = found[k][r];
   }
+}
+
+void LevelReference::sum_products_of_m() {
+  const std::size_t q = model_->rows().columns();
   for (LevelSums& sums : groups_) {
     const std::size_t d = sums.d;
     sums.mm.assign(d * d, Eigen::MatrixXd::Zero(index(q), index(q)));
@@ -203,7 +323,7 @@ void LevelReference::decouple(ThreadPool& pool) {
   }
 }
 
-// The sums in decoupled columns, and L.
+// The sums in decoupled columns.
 void LevelReference::sum_decoupled(ThreadPool& pool) {
   const LevelRows& rows = model_->rows();
   const std::size_t q = rows.columns(), k_count = rows.groups().size();
@@ -214,6 +334,7 @@ void LevelReference::sum_decoupled(ThreadPool& pool) {
     std::fill(sums.hx.begin(), sums.hx.end(), 0);
     sums.c.assign(levels * d * d * d, 0);
     sums.s.assign(levels * d * d * q, 0);
+    sums.skew.assign(levels, 0);
     const auto total =
         over_levels(pool, group, DenseSums(k == 0 ? q : 0), [&](std::size_t level, DenseSums& dense) {
           double* const c = sums.c.data() + level * d * d * d;
@@ -228,12 +349,14 @@ void LevelReference::sum_decoupled(ThreadPool& pool) {
             decoupled_row(rows, groups_, i, x);
             if (group.plain()) {
               c[0] += f3;
+              sums.skew[level] += std::abs(f3);
               for (std::size_t j = 0; j < q; ++j) {
                 hx[j] += f2 * x[j];
                 s[j] += f3 * x[j];
               }
             } else {
               group.multipliers(i, z.data());
+              if (d == 1) sums.skew[level] += std::abs(f3 * z[0] * z[0] * z[0]);
               for (std::size_t a = 0; a < d; ++a) {
                 for (std::size_t j = 0; j < q; ++j) hx[a * q + j] += f2 * z[a] * x[j];
                 for (std::size_t b = 0; b < d; ++b) {
@@ -251,8 +374,12 @@ void LevelReference::sum_decoupled(ThreadPool& pool) {
       information_ = total.information();
     }
   }
+}
+
+// L.
+void LevelReference::factor_columns() {
   Eigen::MatrixXd full = precision_ * information_;
-  for (std::size_t k = 0; k < k_count; ++k) {
+  for (std::size_t k = 0; k < groups_.size(); ++k) {
     const LevelSums& sums = groups_[k];
     const Eigen::MatrixXd omega = model_->covariances()[k].precision(at_.covariances[k]);
     for (std::size_t a = 0; a < sums.d; ++a)
@@ -262,88 +389,213 @@ void LevelReference::sum_decoupled(ThreadPool& pool) {
   factor_ = positive_factor(full);
 }
 
+// A level's own log-likelihood as a curve; returns whether that is accurate enough.
+bool LevelReference::make_curve_of(std::size_t k, std::size_t level) {
+  const Grouping& group = model_->rows().groups()[k];
+  const std::size_t count = group.size(level);
+  std::vector<double> e(count), scale(count);
+  for (std::size_t p = 0; p < count; ++p) {
+    const Shape shape = shapes_[group.row(group.starts[level] + p)];
+    if (shape.direction != 1) return false;
+    e[p] = shape.e;
+    scale[p] = shape.scale;
+  }
+  LevelCurve& curve = groups_[k].curves[level];
+  const double mean = -at_.effects[k][level],
+               precision = model_->covariances()[k].precision(at_.covariances[k])(0, 0);
+  if (make_curve({e, scale, groups_[k].g[level]}, mean, precision, curve)) return true;
+  curve.radius = 0;
+  return false;
+}
+
 // How far rows reach, and the suprema of their curves.
 void LevelReference::bound(ThreadPool& pool) {
-  const LevelRows& rows = model_->rows();
-  const std::size_t q = rows.columns(), k_count = rows.groups().size();
-  radius_ = std::sqrt(static_cast<double>(q)) + 6;
-  for (std::size_t k = 0; k < k_count; ++k) {
-    const Grouping& group = rows.groups()[k];
-    LevelSums& sums = groups_[k];
-    const std::size_t d = sums.d, levels = group.levels();
-    const Eigen::MatrixXd omega = model_->covariances()[k].precision(at_.covariances[k]);
-    sums.factor.assign(levels * d * d, 0);
-    sums.reach.assign(levels, 0);
-    sums.span.assign(levels, 0);
-    sums.tiny.assign(levels, 0);
-    over_levels(pool, group, Nothing{}, [&](std::size_t level, Nothing&) {
-      const Eigen::Map<const Eigen::MatrixXd> h(sums.h.data() + level * d * d, index(d), index(d));
-      const Eigen::MatrixXd c = positive_factor(precision_ * h + omega);
-      Eigen::Map<Eigen::MatrixXd>(sums.factor.data() + level * d * d, index(d), index(d)) = c;
-      std::vector<double> x(q);
-      Eigen::VectorXd z(index(d));
-      double reach = 0, span = 0, third = 0;
-      for (std::size_t place = group.starts[level]; place < group.starts[level + 1]; ++place) {
-        const std::size_t i = group.row(place);
-        decoupled_row(rows, groups_, i, x);
-        Eigen::Map<Eigen::VectorXd> xc(x.data(), index(q));
-        factor_.triangularView<Eigen::Lower>().solveInPlace(xc);
-        reach = std::max(reach, xc.norm());
-        group.multipliers(i, z.data());
-        c.triangularView<Eigen::Lower>().solveInPlace(z);
-        const double length = z.norm();
-        span = std::max(span, length);
-        third += std::abs(precision_ * static_cast<double>(bends_[i].f3)) * length * length * length;
-      }
-      sums.reach[level] = reach * (1 + 1e-6);
-      sums.span[level] = span * (1 + 1e-6);
-      sums.tiny[level] = d == 1 && group.size(level) <= tiny_rows && third > tiny_skew ? 1 : 0;
-    });
-  }
+  radius_ = std::sqrt(static_cast<double>(model_->rows().columns())) + 6;
+  for (std::size_t k = 0; k < groups_.size(); ++k) bound_rows(pool, k);
   if (curve_ == nullptr) return;
-  for (std::size_t k = 0; k < k_count; ++k) {
-    const Grouping& group = rows.groups()[k];
-    LevelSums& sums = groups_[k];
-    const std::size_t levels = group.levels();
-    for (auto* const v : {&sums.box, &sums.k3, &sums.k4, &sums.k3_all, &sums.k4_all, &sums.scale})
-      v->assign(levels, 0);
+  for (std::size_t k = 0; k < groups_.size(); ++k) bound_curves(pool, k);
+}
+
+void LevelReference::bound_rows(ThreadPool& pool, std::size_t k) {
+  const LevelRows& rows = model_->rows();
+  const std::size_t q = rows.columns();
+  const Grouping& group = rows.groups()[k];
+  LevelSums& sums = groups_[k];
+  const std::size_t d = sums.d, levels = group.levels();
+  const Eigen::MatrixXd omega = model_->covariances()[k].precision(at_.covariances[k]);
+  sums.factor.assign(levels * d * d, 0);
+  sums.reach.assign(levels, 0);
+  sums.span.assign(levels, 0);
+  sums.tiny.assign(levels, 0);
+  const bool weighted = curve_ != nullptr && !group.plain(), alone = rows.groups().size() == 1;
+  const SolvedSquare of_columns(factor_);
+  if (weighted) {
+    sums.lengths.resize(rows.size());
+    sums.fourths.resize(rows.size());
+    sums.sum_length.assign(levels, 0);
+    sums.sum_fourth.assign(levels, 0);
+  }
+  const auto body = [&]<std::size_t Q>(std::integral_constant<std::size_t, Q>) {
     over_levels(pool, group, Nothing{}, [&](std::size_t level, Nothing&) {
-      double others = 0;
-      for (std::size_t place = group.starts[level]; place < group.starts[level + 1]; ++place) {
-        const std::size_t i = group.row(place);
-        double sum = 0;
-        for (std::size_t j = 0; j < k_count; ++j)
-          if (j != k) sum += effect_radius(j) * groups_[j].span[rows.groups()[j].codes[i]];
-        others = std::max(others, sum);
+      double* const factor = sums.factor.data() + level * d * d;
+      double longest = 0;
+      if (d == 1) {
+        factor[0] = std::sqrt(std::max(std::abs(precision_ * sums.h[level] + omega(0, 0)), 1e-12));
+        longest = 1 / factor[0];
+      } else {
+        const Eigen::Map<const Eigen::MatrixXd> h(sums.h.data() + level * d * d, index(d), index(d));
+        Eigen::Map<Eigen::MatrixXd>(factor, index(d), index(d)) = positive_factor(precision_ * h + omega);
       }
-      const double box = sums.reach[level] * radius_ + sums.span[level] * effect_radius(k) + others;
-      sums.box[level] = box;
-      std::array<double, batch> e, near, far, sup;
-      for (std::size_t at = group.starts[level]; at < group.starts[level + 1]; at += batch) {
-        const std::size_t count = std::min<std::size_t>(batch, group.starts[level + 1] - at);
-        const auto cut = [&](auto& a) { return std::span(a).first(count); };
-        for (std::size_t r = 0; r < count; ++r) {
-          const Shape& shape = shapes_[group.row(at + r)];
-          e[r] = shape.e;
-          sums.scale[level] = std::max(sums.scale[level], std::abs(static_cast<double>(shape.scale)));
-          near[r] = std::abs(static_cast<double>(shape.direction)) * box;
-          far[r] = 1e3;
+      sums.skew[level] *= std::abs(precision_) * longest * longest * longest;
+      double reach = 0;
+      const std::size_t first = group.starts[level], last = group.starts[level + 1];
+      if (alone && group.plain()) {
+        reach = of_columns.template largest<Q>(rows.x(first), sums.m.data() + level * q, last - first);
+      } else {
+        std::vector<double> x(q);
+        for (std::size_t place = first; place < last; ++place) {
+          decoupled_row(rows, groups_, group.row(place), x);
+          reach = std::max(reach, of_columns(x.data()));
         }
-        const auto widen = [&](int order, std::span<const double> radius, double& to) {
-          curve_->suprema(order, cut(e), radius, cut(sup));
-          for (std::size_t r = 0; r < count; ++r) {
-            const Shape& shape = shapes_[group.row(at + r)];
-            const double direction = std::abs(static_cast<double>(shape.direction));
-            const double power = direction * direction * direction * (order == 4 ? direction : 1);
-            to = std::max(to, (1 + 1e-6) * power * std::abs(static_cast<double>(shape.scale)) * sup[r]);
-          }
-        };
-        widen(3, cut(near), sums.k3[level]);
-        widen(4, cut(near), sums.k4[level]);
-        widen(3, cut(far), sums.k3_all[level]);
-        widen(4, cut(far), sums.k4_all[level]);
       }
+      if (!group.plain()) {
+        const SolvedSquare of_effects(Eigen::Map<const Eigen::MatrixXd>(factor, index(d), index(d)));
+        std::vector<double> z(d);
+        longest = 0;
+        double sum_length = 0, sum_fourth = 0;
+        for (std::size_t place = first; place < last; ++place) {
+          const std::size_t i = group.row(place);
+          group.multipliers(i, z.data());
+          const double length = std::sqrt(of_effects(z.data()));
+          longest = std::max(longest, length);
+          if (!weighted) continue;
+          sums.lengths[i] = static_cast<float>(length * (1 + 1e-6));
+          const double kept = sums.lengths[i];
+          sum_length += kept;
+          sum_fourth += kept * kept * kept * kept;
+          sums.fourths[place] = sum_fourth;
+        }
+        if (weighted) {
+          sums.sum_length[level] = sum_length;
+          sums.sum_fourth[level] = sum_fourth;
+        }
+      }
+      sums.reach[level] = std::sqrt(reach) * (1 + 1e-6);
+      sums.span[level] = longest * (1 + 2e-6);
+      if (d == 1 && curve_ == nullptr)
+        sums.tiny[level] = sums.skew[level] > tiny_skew && group.size(level) <= tiny_rows ? 1 : 0;
     });
+  };
+  with_columns(q, body);
+}
+
+// How far the other groupings' parts of t may reach in the rows of a level.
+double LevelReference::radius_of_others(std::size_t k, std::size_t level) const noexcept {
+  const LevelRows& rows = model_->rows();
+  if (rows.groups().size() == 1) return 0;
+  assert(rows.plain());  // otherwise there are no bounds
+  const LevelCells::Of& cells = rows.cells().of[k];
+  double most = 0;
+  for (std::size_t c = cells.starts[level]; c < cells.starts[level + 1]; ++c) {
+    double sum = 0;
+    for (std::size_t j = 0, other = 0; j < groups_.size(); ++j)
+      if (j != k) sum += effect_radius(j) * groups_[j].span[cells.levels_in(other++)[c]];
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// Suprema over a level's rows, each over its own interval.
+void LevelReference::bound_each_row(std::size_t k, std::size_t level) {
+  const Grouping& group = model_->rows().groups()[k];
+  LevelSums& sums = groups_[k];
+  std::array<double, batch> e, near, far, sup;
+  for (std::size_t at = group.starts[level]; at < group.starts[level + 1]; at += batch) {
+    const std::size_t count = std::min<std::size_t>(batch, group.starts[level + 1] - at);
+    const auto cut = [&](auto& a) { return std::span(a).first(count); };
+    for (std::size_t r = 0; r < count; ++r) {
+      const Shape shape = shapes_[group.row(at + r)];
+      e[r] = shape.e;
+      sums.scale[level] = std::max(sums.scale[level], static_cast<double>(shape.scale));
+      near[r] = std::abs(static_cast<double>(shape.direction)) * sums.box[level];
+      far[r] = everywhere;
+    }
+    const auto widen = [&](int order, std::span<const double> radius, double& to) {
+      curve_->suprema(order, cut(e), radius, cut(sup));
+      for (std::size_t r = 0; r < count; ++r) {
+        const Shape shape = shapes_[group.row(at + r)];
+        const double direction = std::abs(static_cast<double>(shape.direction));
+        const double power = direction * direction * direction * (order == 4 ? direction : 1);
+        to = std::max(to, (1 + 1e-6) * power * static_cast<double>(shape.scale) * sup[r]);
+      }
+    };
+    widen(3, cut(near), sums.k3[level]);
+    widen(4, cut(near), sums.k4[level]);
+    widen(3, cut(far), sums.k3_all[level]);
+    widen(4, cut(far), sums.k4_all[level]);
+  }
+}
+
+// The same where only e or only the scale differs between rows: over one interval that holds those of all
+// rows, times the largest scale.
+void LevelReference::bound_together(std::size_t k, std::size_t level) {
+  const Grouping& group = model_->rows().groups()[k];
+  LevelSums& sums = groups_[k];
+  const Shapes::Range range = shapes_.range(group, level);
+  const double direction = std::abs(static_cast<double>(range.direction));
+  const double third = (1 + 1e-6) * direction * direction * direction * static_cast<double>(range.scale);
+  const double centre = 0.5 * (static_cast<double>(range.least) + static_cast<double>(range.most));
+  const double around = 0.5 * (static_cast<double>(range.most) - static_cast<double>(range.least));
+  const auto supremum = [&](int order, double radius) {
+    const std::array<double, 1> at{centre}, reach{around + radius};
+    std::array<double, 1> out;
+    curve_->suprema(order, at, reach, out);
+    return third * (order == 4 ? direction : 1) * out[0];
+  };
+  const double near = direction * sums.box[level];
+  sums.scale[level] = range.scale;
+  sums.k3[level] = supremum(3, near);
+  sums.k4[level] = supremum(4, near);
+  sums.k3_all[level] = supremum(3, everywhere);
+  sums.k4_all[level] = supremum(4, everywhere);
+}
+
+void LevelReference::bound_curves(ThreadPool& pool, std::size_t k) {
+  const Grouping& group = model_->rows().groups()[k];
+  LevelSums& sums = groups_[k];
+  const std::size_t levels = group.levels();
+  const bool curved = curve_->softplus() && group.plain();
+  if (curved) sums.curves.resize(levels);
+  for (auto* const v : {&sums.box, &sums.k3, &sums.k4, &sums.k3_all, &sums.k4_all, &sums.scale})
+    v->assign(levels, 0);
+  over_levels(pool, group, Nothing{}, [&](std::size_t level, Nothing&) {
+    sums.box[level] =
+        sums.reach[level] * radius_ + sums.span[level] * effect_radius(k) + radius_of_others(k, level);
+    if (shapes_.narrow())
+      bound_together(k, level);
+    else
+      bound_each_row(k, level);
+    if (sums.d > 1) return;
+    // Far from normal: by the third derivatives, or by the rows that the fourth would make a move read.
+    const double precision = sums.factor[level] * sums.factor[level];
+    const double rate = static_cast<double>(group.size(level)) * sums.k4[level] / (precision * precision);
+    if (sums.skew[level] <= tiny_skew && !(curved && rate > many_rows)) return;
+    if (curved && group.size(level) >= fewest_curved && make_curve_of(k, level)) return;
+    sums.tiny[level] = sums.skew[level] > tiny_skew && group.size(level) <= tiny_rows ? 1 : 0;
+  });
+}
+
+void LevelReference::make_tables() {
+  for (std::size_t k = 0; k < groups_.size(); ++k) {
+    LevelSums& sums = groups_[k];
+    if (std::none_of(sums.curves.begin(), sums.curves.end(),
+                     [](const LevelCurve& c) { return c.radius > 0; }))
+      sums.curves.clear();
+    tables_.emplace_back(sums, model_->rows().groups()[k], at_.effects[k]);
+    std::vector<LevelCurve>().swap(sums.curves);
+    for (auto* const v :
+         {&sums.c, &sums.hx, &sums.s, &sums.k3, &sums.k4, &sums.k3_all, &sums.k4_all, &sums.box, &sums.skew})
+      std::vector<double>().swap(*v);
   }
 }
 

@@ -15,16 +15,38 @@ namespace mlo {
 // One point of the search, with its sums.
 class LevelSearch {
  public:
-  LevelSearch(const GroupedModel& model, ThreadPool& pool) : model_(model), pool_(pool) {}
+  LevelSearch(const GroupedModel& model, ThreadPool& pool, LevelRoom& room)
+      : model_(model), pool_(pool), bends_(room.bends), eta_(room.eta) {}
 
   GroupedPoint run(double& passes) {
     GroupedPoint at = start();
+    // Where levels have many rows, some of them say nearly where the others will lead.
+    const LevelRows& rows = model_.rows();
+    constexpr double part = 0.1;
+    if (rows.groups().size() == 1 && rows.size() >= 100000 && rows.size() >= 100 * rows.groups()[0].levels())
+      at = climb(std::move(at), part, passes);
+    return climb(std::move(at), 1, passes);
+  }
+
+ private:
+  static constexpr int most_iterations = 60;
+  struct Step {
+    Eigen::VectorXd coefficients;
+    LevelSolver::Effects effects;
+    double decrement = 0;
+  };
+
+  // By a share of each level's rows.
+  GroupedPoint climb(GroupedPoint at, double share, double& passes) {
+    share_ = share;
     LevelReference here = sums(at);
-    ++passes;
+    passes += share;
     double value = objective(here);
     if (!std::isfinite(value)) throw ModelError("the likelihood is not finite at the starting point");
-    int calm = 0;
-    for (int iteration = 0; iteration < most_iterations && calm < 2; ++iteration) {
+    // A step's length in all coefficients and effects, by which they are known to a part of their sds.
+    const double near = 0.3 + 0.1 * std::sqrt(static_cast<double>(model_.effects()));
+    bool calm = false;
+    for (int iteration = 0; iteration < most_iterations && !calm; ++iteration) {
       const double moved = update_covariances(here);
       const double second = update_second(here);
       const double before = second == 0 ? objective(here) : value_at(here, passes);
@@ -33,8 +55,10 @@ class LevelSearch {
       double length = 1;
       for (int halving = 0;; ++halving) {
         next = stepped(here.at_, step, length);
+        calm = step.decrement < near && moved < 0.03 && std::abs(second) < 0.03 && length == 1;
+        if (calm) break;  // what one more pass would show is not needed
         LevelReference there = sums(next);
-        ++passes;
+        passes += share;
         value = objective(there);
         if (value >= before - 1e-6 * std::abs(before) - 1e-3 && std::isfinite(value)) {
           recycle(here);
@@ -46,18 +70,14 @@ class LevelSearch {
           throw ModelError("the search for a mode of coefficients and group effects does not converge");
         length /= 2;
       }
-      calm = step.decrement < 0.3 && moved < 0.03 && std::abs(second) < 0.03 && length == 1 ? calm + 1 : 0;
+      if (calm) {
+        recycle(here);
+        return next;
+      }
     }
+    recycle(here);
     return here.at_;
   }
-
- private:
-  static constexpr int most_iterations = 60;
-  struct Step {
-    Eigen::VectorXd coefficients;
-    LevelSolver::Effects effects;
-    double decrement = 0;
-  };
 
   [[nodiscard]] LevelReference sums(const GroupedPoint& at) {
     LevelReference out;
@@ -66,8 +86,12 @@ class LevelSearch {
     out.precision_ = model_.precision(at.log_second);
     out.bends_ = std::move(bends_);
     out.eta_ = std::move(eta_);
-    out.take_derivatives(pool_, false);
-    out.sum_raw(pool_);
+    if (model_.rows().groups().size() == 1) {
+      out.sum_one_grouping(pool_, LevelReference::Third::none, false, share_);
+    } else {
+      out.take_derivatives(pool_, LevelReference::Third::none, false);
+      out.sum_raw(pool_);
+    }
     return out;
   }
 
@@ -121,41 +145,88 @@ class LevelSearch {
     const GroupedPoint at = here.at_;
     recycle(here);
     here = sums(at);
-    ++passes;
+    passes += share_;
     return objective(here);
   }
 
-  // E(b b') with the levels' own information; returns the largest change of a log standard deviation.
+  // Expectation maximisation given the levels' quadratic forms, without another pass over rows; returns the
+  // largest change of a log standard deviation.
   double update_covariances(LevelReference& here) {
     double most = 0;
     for (std::size_t k = 0; k < here.groups_.size(); ++k) {
-      const LevelSums& sums = here.groups_[k];
-      const std::size_t d = sums.d, levels = sums.g.size() / d;
       const GroupCovariance& covariance = model_.covariances()[k];
       std::vector<double>& xi = here.at_.covariances[k];
-      const Eigen::MatrixXd omega = covariance.precision(xi);
-      Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(index(d), index(d));
-      for (std::size_t l = 0; l < levels; ++l) {
-        const Eigen::Map<const Eigen::VectorXd> b(here.at_.effects[k].data() + l * d, index(d));
-        const Eigen::Map<const Eigen::MatrixXd> h(sums.h.data() + l * d * d, index(d), index(d));
-        const Eigen::MatrixXd c = positive_factor(here.precision_ * h + omega);
-        Eigen::MatrixXd one = Eigen::MatrixXd::Identity(index(d), index(d));
-        c.triangularView<Eigen::Lower>().solveInPlace(one);
-        mean += b * b.transpose() + one.transpose() * one;
+      const std::size_t d = here.groups_[k].d;
+      const std::vector<double> first = xi;
+      // Each step is cheap for one effect per level, and more often one of many small ones.
+      const int steps = d == 1 ? 100 : 10;
+      double change = 1;
+      for (int step = 0; step < steps && change > 1e-3; ++step) {
+        const Eigen::MatrixXd mean = expected_squares(here, k, covariance.precision(xi));
+        std::vector<double> next(xi.size());
+        covariance.from_covariance(mean, next);
+        change = 0;
+        for (std::size_t a = 0; a < d; ++a) {
+          next[a] = std::clamp(next[a], first[a] - 2, first[a] + 2);
+          change = std::max(change, std::abs(next[a] - xi[a]));
+        }
+        for (std::size_t a = d; a < xi.size(); ++a) next[a] = std::clamp(next[a], -2.0, 2.0);
+        xi = next;
       }
-      mean /= static_cast<double>(levels);
-      // One level says little about its own spread: the prior's scale is a guess that counts as one level.
-      for (std::size_t a = 0; a < d; ++a) mean(index(a), index(a)) += 1e-12;
-      std::vector<double> next(xi.size());
-      covariance.from_covariance(mean, next);
-      for (std::size_t a = 0; a < d; ++a) {
-        next[a] = std::clamp(next[a], xi[a] - 2, xi[a] + 2);
-        most = std::max(most, std::abs(next[a] - xi[a]));
-      }
-      for (std::size_t a = d; a < xi.size(); ++a) next[a] = std::clamp(next[a], -2.0, 2.0);
-      xi = next;
+      for (std::size_t a = 0; a < d; ++a) most = std::max(most, std::abs(xi[a] - first[a]));
     }
     return most;
+  }
+
+  // The mean over levels of E(b b'), b the effects under the levels' quadratic forms and this precision.
+  [[nodiscard]] static Eigen::MatrixXd expected_squares(const LevelReference& here, std::size_t k,
+                                                        const Eigen::MatrixXd& omega) {
+    const LevelSums& sums = here.groups_[k];
+    const std::size_t d = sums.d, levels = sums.g.size() / d;
+    const double precision = here.precision_;
+    const double* const b = here.at_.effects[k].data();
+    Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(index(d), index(d));
+    if (d == 1) {
+      double sum = 0;
+      for (std::size_t l = 0; l < levels; ++l) {
+        const double h = precision * sums.h[l];
+        const double variance = 1 / std::max(std::abs(h + omega(0, 0)), 1e-12);
+        const double at = variance * (h * b[l] + precision * sums.g[l]);
+        sum += at * at + variance;
+      }
+      mean(0, 0) = sum;
+    } else {
+      using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, LevelRows::most_effects,
+                                  LevelRows::most_effects>;
+      using SmallColumn = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, LevelRows::most_effects, 1>;
+      for (std::size_t l = 0; l < levels; ++l) {
+        const Eigen::Map<const Eigen::VectorXd> effects(b + l * d, index(d)), g(&sums.g[l * d], index(d));
+        const Small h = precision * Eigen::Map<const Eigen::MatrixXd>(&sums.h[l * d * d], index(d), index(d));
+        Small c = h + omega;
+        const Eigen::LLT<Small> llt(c);
+        if (llt.info() == Eigen::Success)
+          c = llt.matrixL();
+        else
+          c = positive_factor(c);
+        Small inverse = Small::Identity(index(d), index(d));
+        c.triangularView<Eigen::Lower>().solveInPlace(inverse);
+        const Small variance = inverse.transpose() * inverse;
+        const SmallColumn at = variance * (h * effects + precision * g);
+        mean += at * at.transpose() + variance;
+      }
+    }
+    mean /= static_cast<double>(levels);
+    // Of variances below this the levels could not tell: a reference has no use for them.
+    const double share = std::sqrt(0.5 / static_cast<double>(levels));
+    for (std::size_t a = 0; a < d; ++a) {
+      double information = 0;
+      for (std::size_t l = 0; l < levels; ++l)
+        information += std::abs(precision * sums.h[(l * d + a) * d + a]);
+      const double least = 1e-12 + share * static_cast<double>(levels) / std::max(information, 1e-300);
+      double& variance = mean(index(a), index(a));
+      variance = std::max(variance, std::min(least, 1e12));
+    }
+    return mean;
   }
 
   // Newton's step for the log of the second parameter.
@@ -316,12 +387,14 @@ class LevelSearch {
 
   const GroupedModel& model_;
   ThreadPool& pool_;
-  HugeVector<LevelReference::Bend> bends_;
-  HugeVector<double> eta_;
+  double share_ = 1;
+  HugeVector<LevelReference::Bend>& bends_;
+  HugeVector<double>& eta_;
 };
 
-GroupedPoint find_reference(const GroupedModel& model, ThreadPool& pool, double& passes) {
-  return LevelSearch(model, pool).run(passes);
+GroupedPoint find_reference(const GroupedModel& model, ThreadPool& pool, double& passes, LevelRoom* room) {
+  LevelRoom own;
+  return LevelSearch(model, pool, room != nullptr ? *room : own).run(passes);
 }
 
 }  // namespace mlo

@@ -93,9 +93,8 @@ LevelSolver::Effects LevelSolver::product(const Effects& v) const {
           double sum = 0;
           for (std::size_t c = cells.starts[l]; c < cells.starts[l + 1]; ++c) {
             double gamma = 0;
-            std::size_t at = c * (k_count - 1);
-            for (std::size_t j = 0; j < k_count; ++j)
-              if (j != k) gamma += v[j][cells.others[at++]];
+            for (std::size_t j = 0, other = 0; j < k_count; ++j)
+              if (j != k) gamma += v[j][cells.levels_in(other++)[c]];
             sum += static_cast<double>(of.f2[c]) * gamma;
           }
           out[k][l] -= precision_ * sum;

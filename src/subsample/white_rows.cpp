@@ -5,6 +5,8 @@
 //
 #include <hwy/highway.h>
 
+#include <cstring>
+
 #include "mlo/subsample/white_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,9 +33,37 @@ void WhiteDots(const float* records, std::size_t stride, const RowId* ids, std::
   }
 }
 
+// Up to eight variables: the sum over k of v_k times the sum over j <= k of v_j T_jk, a vector over l, all
+// written out. The coefficients of k begin after those of smaller k's.
+template <std::size_t k>
+HWY_INLINE V InnerSum(D d, const float* coefficients, const float* v) {
+  const V row = hn::LoadU(d, coefficients + 8 * k);
+  if constexpr (k == 0)
+    return hn::Mul(hn::Set(d, v[0]), row);
+  else
+    return hn::MulAdd(hn::Set(d, v[k]), row, InnerSum<k - 1>(d, coefficients, v));
+}
+template <std::size_t k>
+HWY_INLINE V OuterSum(D d, const float* coefficients, const float* v) {
+  const V sum = InnerSum<k>(d, coefficients + 4 * k * (k + 1), v);
+  if constexpr (k == 0)
+    return hn::Mul(hn::Set(d, v[0]), sum);
+  else
+    return hn::MulAdd(hn::Set(d, v[k]), sum, OuterSum<k - 1>(d, coefficients, v));
+}
+double ShortCubic(const float* coefficients, const float* v) {
+  const D d;
+  V total = hn::Zero(d);
+  for (std::size_t part = 0; part < 8; part += hn::Lanes(d))
+    total = hn::MulAdd(OuterSum<7>(d, coefficients + part, v), hn::LoadU(d, v + part), total);
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, total)));
+}
+
 // First the products v_j v_k of all pairs j <= k, k by k; then, for each block of 8 l's, one long sum over
 // pairs.
 double WhiteCubic(const float* coefficients, std::size_t dim, const float* v) {
+  if (dim == 0) return 0;
+  if (dim <= 8) return ShortCubic(coefficients, v);
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t most = CubicForm::max_dim * (CubicForm::max_dim + 1) / 2 + 8;
@@ -82,7 +112,16 @@ void Unwhiten(const double* blocks, std::size_t dim, const double* v, double* th
       if (j < dim) even = hn::MulAdd(hn::Set(d, v[j]), hn::LoadU(d, column), even);
       hn::StoreU(hn::Add(even, odd), d, rows + part);
     }
-    for (std::size_t k = 0; k < 4 && i + k < dim; ++k) theta[i + k] = rows[k];
+    // Two at a time, as they are read next: a processor waits where it must join what two stores wrote.
+    const std::size_t left = dim - i;
+    if (left >= 2)
+      std::memcpy(theta + i, rows, 2 * sizeof(double));
+    else
+      theta[i] = rows[0];
+    if (left >= 4)
+      std::memcpy(theta + i + 2, rows + 2, 2 * sizeof(double));
+    else if (left == 3)
+      theta[i + 2] = rows[2];
     blocks = end;
   }
 }

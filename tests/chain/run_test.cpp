@@ -280,6 +280,24 @@ TEST(ChainAccount, TheNoiseOfADrawIsThatOfItsStepsWithAFiniteDensity) {
   EXPECT_EQ(account.since_last_draw().noise_sd, 0);
 }
 
+TEST(ChainAccount, TheStatisticsOfOneCallAreThoseOfItsCounts) {
+  for (const std::uint32_t steps : {1U, 2U, 5U})
+    for (std::uint32_t accepted = 0; accepted <= steps; ++accepted)
+      for (std::uint32_t bad = 0; bad <= steps; ++bad) {
+        StepInfo info;
+        info.steps = steps;
+        info.accepted = accepted > 0;
+        info.accepted_steps = accepted;
+        info.finite = bad == 0;
+        info.not_finite_steps = bad;
+        info.rows_read = 7 * steps + accepted;
+        info.noise_sd = 0.75;
+        ChainAccount account;
+        account.count(info);
+        EXPECT_EQ(DrawStatistics::of(info), account.since_last_draw());
+      }
+}
+
 TEST_F(Chains, CountTheSecondsOfWarmUpAndOfTheDraws) {
   for (const ChainRecord& record : run(small, 1)) {
     EXPECT_GT(record.warmup_seconds, 0);

@@ -821,6 +821,12 @@ class Options(BadInputTest):
         self.assertRegex(result.stderr, "^mlo fit: .*--bogus")
         self.assertIn("mlo fit --help", result.stderr)
 
+    def test_an_option_without_a_value_or_with_two_is_named(self):
+        for args, words in ((("--draws",), "--draws needs a value"), (("--save-groups",), "--save-groups needs a value"),
+                            (("--draws", "5", "--draws", "6"), "--draws takes one value (got 2)")):
+            result = self.mlo("fit", "data.csv", "y ~ x1", *args)
+            self.assertEqual((result.code, result.stderr), (USAGE, f"mlo fit: {words}\nSee mlo fit --help.\n"))
+
     def test_data_and_formula_are_required(self):
         for args in ((), ("data.csv",)):
             self.refused(USAGE, 'DATA and FORMULA are required, e.g. mlo fit data.csv "y ~ x1 + x2"', *args)
@@ -1186,7 +1192,7 @@ class Predictions(CommandTest):
 
     def test_a_missing_column_comes_with_the_nearest_name(self):
         self.write("new.csv", "distance,x2\n1,2\n")
-        self.refused(DATA, 'new.csv: the fit needs it: no column "x3" in the data; its columns are "distance", "x2"',
+        self.refused(DATA, 'new.csv: the fit needs "x3": no column "x3" in the data; its columns are "distance", "x2"',
                      "run", "new.csv")
 
     def test_a_cell_that_is_not_a_number_is_named_by_line_column_and_value(self):

@@ -131,6 +131,29 @@ class Fits(GroupsTest):
         for name in ("groups.csv", "effects-1.npy", "effects-2.npy"):
             self.assertEqual(self.read("1", name), self.read("2", name), name)
 
+    def test_an_audit_compares_with_chains_on_all_rows_and_changes_no_draw(self):
+        self.simulate("data.csv", "poisson", 2000, "g:40:0.5", "h:12:0.7")
+        for number, formula in enumerate(("y ~ x1 + (1 | g) + (1 | h)", "y ~ x1 + (1 + x1 | g)")):
+            for family in ("poisson", "gaussian"):
+                with self.subTest(formula=formula, family=family):
+                    plain, run = f"{family}-{number}", f"{family}-{number}-audited"
+                    fit = ("fit", "data.csv", formula, "--family", family, *SHORT)
+                    self.good(*fit, "--out", plain)
+                    self.good(*fit, "--audit", "--audit-every", "3", "--out", run)
+                    self.assertEqual(self.draws_bytes(run, 2), self.draws_bytes(plain, 2))
+                    self.assertEqual(self.read(run, "effects-2.npy"), self.read(plain, "effects-2.npy"))
+                    summary = self.run_json(run)["summary"]
+                    audit = summary["audit"]
+                    # 250 sweeps of each of two chains, a third of them audited.
+                    self.assertGreater(audit["steps"], 110)
+                    self.assertLess(audit["steps"], 230)
+                    self.assertLess(audit["worst_error"], 1e-3)
+                    self.assertEqual(audit["full_draws"], 1600)
+                    self.assertEqual(list(audit["parameters"]), list(summary["parameters"]))
+                    self.assertTrue(audit["agrees"], audit["warning"])
+        text = self.good("fit", "data.csv", "y ~ x1 + (1 + x1 | g) + (1 | h)", "--family", "poisson", *SHORT, "--audit").stdout
+        self.assertIn("audit: every step reads all rows, so there is nothing to compare", text)
+
     def test_save_groups_says_what_is_kept(self):
         self.simulate("data.csv", "logistic", 1000, "g:20:0.5")
         for mode, files in (("yes", ["effects-1.npy", "effects-2.npy", "groups.csv"]), ("summary", ["groups.csv"]), ("no", [])):
@@ -157,6 +180,55 @@ class Fits(GroupsTest):
             self.good("plot", "run", "--kind", kind, "--out", f"{kind}.svg")
             self.assertIn("sd_g__Intercept", self.read(f"{kind}.svg").decode())
 
+    def test_describe_counts_the_parameters_of_the_fit(self):
+        self.simulate("data.csv", "gaussian", 500, "g:20:0.5", "h:12:0.7:x1=0.4,cor=0.3")
+        for formula in ("y ~ x1 + (1 | g)", MODEL, "y ~ x1 + (1 | g) + (x1 + x2 | h)", "y ~ x1 + (x1 + x2 || h)", "y ~ 1 + (0 + x1 | g)"):
+            with self.subTest(formula=formula):
+                model = ("data.csv", formula, "--family", "gaussian")
+                found = json.loads(self.good("fit", *model, *SHORT, "--json").stdout)["parameters"]
+                described = json.loads(self.good("describe", *model, "--json").stdout)["design"]
+                self.assertEqual(described["parameters"], len(found))
+                self.assertIn("level by level", described["method"])
+                self.assertIn(f"{len(found)} parameters", self.good("fit", *model, "--dry-run").stdout)
+
+    def test_a_report_has_a_predictive_check_or_says_why_not(self):
+        self.simulate("data.csv", "poisson", 1000, "g:20:0.5")
+        for kept, words in (("yes", "simulated from the posterior for the same rows"),
+                            ("summary", "these were not kept (--save-groups summary). --save-groups yes keeps them."),
+                            ("no", "these were not kept (--save-groups no). --save-groups yes keeps them.")):
+            self.good("fit", "data.csv", "y ~ x1 + (1 | g)", "--family", "poisson", *SHORT, "--save-groups", kept, "--report",
+                      "--out", kept)
+            self.assertIn(words, self.read(kept, "report.html").decode())
+            self.good("report", kept, "--out", "again.html")
+            self.assertIn(words, self.read("again.html").decode())
+        check = self.run_json("yes")["facts"]["predictive_check"]
+        self.assertEqual((check["rows"], check["draws"], check["binary"]), (1000, 100, False))
+        # Of y, as the file has it.
+        y = [float(row["y"]) for row in self.rows_of(self.read("data.csv").decode())]
+        statistic = check["statistics"]
+        self.assertAlmostEqual(statistic["mean"]["observed"], statistics.fmean(y), delta=1e-9)
+        self.assertEqual(statistic["largest"]["observed"], max(y))
+
+    def test_a_model_without_coefficients_is_fitted_shown_and_predicted(self):
+        self.simulate("data.csv", "poisson", 600, "g:15:0.8")
+        self.good("fit", "data.csv", "y ~ 0 + (1 | g)", "--family", "poisson", *SHORT,
+                  "--report", "--out", "run")
+        self.assertEqual(list(json.loads(self.good("summary", "run", "--json").stdout)["parameters"]), ["sd_g__Intercept"])
+        self.assertEqual(len(self.groups("run")), 15)
+        self.assertIn("Group effects, levels ordered by effect", self.read("run", "report.html").decode())
+        self.write("new.csv", "g\n3\n99\n")
+        rows = self.rows_of(self.good("predict", "run", "new.csv").stdout)
+        means = [math.exp(draw[2]) for draw in self.effects("run")]
+        self.assertAlmostEqual(float(rows[0]["mean"]), statistics.fmean(means), delta=1e-12 * max(means))
+        # A new level without coefficients and effects has the predictor 0.
+        rows = self.rows_of(self.good("predict", "run", "new.csv", "--new-levels", "population").stdout)
+        self.assertEqual((float(rows[1]["mean"]), float(rows[1]["sd"])), (1, 0))
+        described = json.loads(self.good("describe", "data.csv", "y ~ 0 + (1 | g)", "--family", "poisson", "--json").stdout)
+        self.assertEqual((described["design"]["parameters"], described["design"]["columns"]), (1, []))
+        self.good("fit", "data.csv", "y ~ 0 + (1 | g)", "--family", "poisson", *SHORT, "--holdout", "0.2")
+        for kind in ("forest", "density", "trace", "rank"):
+            self.good("plot", "run", "--kind", kind, "--out", f"{kind}.svg")
+
     def test_nested_and_uncorrelated_groups(self):
         lines = ["y,x,a,b"]
         for k in range(600):
@@ -174,11 +246,14 @@ class Fits(GroupsTest):
 class Interruption(GroupsTest):
     def test_a_run_that_was_interrupted_resumes_to_the_same_draws(self):
         self.simulate("data.csv", "logistic", 3000, "g:200:0.5", "h:20:0.5")
-        share = 8 if os.environ.get("MLO_SANITIZED") == "1" else 1
-        options = ("fit", "data.csv", "y ~ x1 + (1 | g) + (1 | h)", "--chains", "2", "--seed", "4", "--warmup", "100",
-                   "--draws", "200", "--thin", str(100 // share))
-        self.good(*options, "--out", "reference")
-        self.interrupted(self.start(*options, "--out", "run"), "sampling [")
+
+        def fit(out, times):
+            return ("fit", "data.csv", "y ~ x1 + (1 | g) + (1 | h)", "--chains", "2", "--seed", "4", "--warmup", "100", "--draws",
+                    "200", "--thin", str(20 * times), "--out", out)
+
+        times, interrupted = self.interrupted_in_time(lambda times: fit("run", times), "sampling [")
+        self.assertIn(" sweeps/s", interrupted.stderr)
+        self.good(*fit("reference", times))
         if self.run_json("run")["status"] == "interrupted" and "groups.csv" in self.files("run"):
             self.good("summary", "run", "--groups")
         self.good("fit", "--resume", "--out", "run", "--threads", "1")
@@ -351,7 +426,6 @@ class Mistakes(GroupsTest):
         fit = ("fit", "data.csv", "y ~ x1 + (1 | g)", *SHORT)
         self.refused(2, "--method mlo is not for models with group effects; use --method auto, --method exact or --method full",
                      *fit, "--method", "mlo")
-        self.refused(2, "--audit is not for models with group effects", *fit, "--audit")
         plain = ("fit", "data.csv", "y ~ x1", *SHORT)
         for option, value in (("prior-sd", "normal(0, 1)"), ("prior-cor", "lkj(2)"), ("save-groups", "yes")):
             self.refused(2, f"--{option} is for group effects, and the formula has none, such as (1 | group)",
@@ -360,6 +434,52 @@ class Mistakes(GroupsTest):
         self.refused(2, "with a flat prior of a standard deviation the posterior need not exist", *fit, "--prior-sd", "flat")
         self.refused(2, "--save-groups must be one of", *fit, "--save-groups", "maybe")
         self.refused(2, "--family gaussian-precision has no group effects", *fit, "--family", "gaussian-precision")
+
+    def test_priors_that_the_model_does_not_have(self):
+        fit = ("fit", "data.csv", "y ~ x1 + (x1 | g)", *SHORT)
+        self.refused(2, "--prior-for sd_h__Intercept: there is no such parameter; there are (Intercept), x1, sd_g__Intercept, "
+                        "sd_g__x1, and correlations, which have one prior, --prior-cor", *fit, "--prior-for", "sd_h__Intercept", "normal(0, 1)")
+        self.refused(2, "--prior-for cor_g__Intercept__x1: there is no such parameter", *fit, "--prior-for", "cor_g__Intercept__x1",
+                     "normal(0, 1)")
+        for formula in ("y ~ x1 + (1 | g)", "y ~ x1 + (x1 || g)"):
+            self.refused(2, "--prior-cor is for the correlations of a group's effects, and the formula has none, such as (1 + x | group)",
+                         "fit", "data.csv", formula, *SHORT, "--prior-cor", "lkj(2)")
+        # Where the only other parameter is sigma, it is not meant.
+        for family in ("gaussian", "logistic"):
+            self.refused(2, "--prior is for the coefficients of columns, and the formula has none",
+                         "fit", "data.csv", "y ~ 0 + (1 | g)", "--family", family, *SHORT, "--prior", "normal(0, 1)")
+            self.refused(2, "--prior-intercept: the formula has no intercept",
+                         "fit", "data.csv", "y ~ 0 + (1 | g)", "--family", family, *SHORT, "--prior-intercept", "normal(0, 1)")
+
+    def test_options_of_other_methods_are_refused(self):
+        for option, value in (("proposal", "random-walk"), ("proposal-scale", "0.5"), ("order", "2"), ("thinning", "factorised")):
+            method = ("--method", "exact") if option in ("order", "thinning") else ()
+            self.refused(2, f"--{option} has no meaning for models with group effects; leave it out",
+                         "fit", "data.csv", "y ~ x1 + (1 | g)", *SHORT, *method, f"--{option}", value)
+
+    def test_groups_that_say_little_are_named(self):
+        self.write("few.csv", "y,x,one,row\n" + "".join(f"{k * 7 % 5},{k % 4},all,{k}\n" for k in range(30)))
+        result = self.good("fit", "few.csv", "y ~ x + (1 | one)", "--family", "gaussian", *SHORT)
+        text = " ".join(result.stdout.split())
+        self.assertIn("one: 1 level with effects of its own (Intercept); one level does not say how much levels differ", text)
+        text = " ".join(self.good("fit", "few.csv", "y ~ x + (1 | row)", "--family", "gaussian", *SHORT).stdout.split())
+        self.assertIn("every row has a level of its own, so the effects cannot be told from the noise, sigma", text)
+        for family in ("gaussian-mean", "poisson"):
+            text = self.good("fit", "few.csv", "y ~ x + (1 | row)", "--family", family, *SHORT).stdout
+            self.assertNotIn("every row has", text)
+
+    def test_warnings_name_no_proposal(self):
+        result = self.good("fit", "data.csv", "y ~ x1 + (1 | g)", "--chains", "2", "--warmup", "20", "--draws", "20", "--seed", "1")
+        text = " ".join(result.stdout.split())
+        self.assertIn("take more --draws, or --thin.", text)
+        self.assertNotIn("--proposal", text)
+
+    def test_a_run_that_has_only_begun_has_no_effects_yet(self):
+        self.good("fit", "data.csv", "y ~ x1 + (1 | g)", *SHORT, "--out", "run")
+        run = self.run_json("run")
+        run["summary"] = None
+        self.write("run/run.json", json.dumps(run))
+        self.refused(3, "this run is not finished", "summary", "run", "--groups")
 
     def test_summary_names_the_groupings_that_there_are(self):
         self.good("fit", "data.csv", "y ~ x1 + (1 | g)", *SHORT, "--out", "run")

@@ -8,8 +8,7 @@ import unittest
 
 from support import CommandTest
 
-# Long enough (about a second) to be interrupted, short enough to be finished afterwards; sanitizers make a step eight times
-# as long, or more.
+# Sanitizers make a step eight times as long, or more.
 SHARE = 8 if os.environ.get("MLO_SANITIZED") == "1" else 1
 
 
@@ -17,18 +16,23 @@ def steps(count):
     return str(count // SHARE)
 
 
+# With the steps per draw that take a quarter of a second or so.
 LONG = {
-    "full with an adaptive proposal": ("--method", "full", "--proposal", "adaptive", "--thin", steps(600)),
-    "mlo with a random walk": ("--method", "mlo", "--proposal", "random-walk", "--subsample-size", "50",
-                               "--thin", steps(600)),
-    "mlo-adaptive": ("--method", "mlo-adaptive", "--subsample-size", "20", "--max-subsample-size", "100",
-                     "--thin", steps(600)),
-    "exact": ("--method", "exact", "--thin", steps(9000)),
-    "difference": ("--method", "difference", "--thin", steps(500)),
-    "block": ("--method", "block", "--thin", steps(500)),
-    "consensus": ("--method", "consensus", "--shards", "3", "--thin", steps(300)),
-    "weierstrass": ("--method", "weierstrass", "--shards", "3", "--thin", steps(300)),
+    "full with an adaptive proposal": (("--method", "full", "--proposal", "adaptive"), 160),
+    "mlo with a random walk": (("--method", "mlo", "--proposal", "random-walk", "--subsample-size", "50"), 160),
+    "mlo-adaptive": (("--method", "mlo-adaptive", "--subsample-size", "20", "--max-subsample-size", "100"), 160),
+    "exact": (("--method", "exact"), 2400),
+    "difference": (("--method", "difference"), 160),
+    "block": (("--method", "block"), 160),
+    "consensus": (("--method", "consensus", "--shards", "3"), 80),
+    "weierstrass": (("--method", "weierstrass", "--shards", "3"), 80),
 }
+
+
+def long(name, times=1):
+    """The options of a method, for so many times the work."""
+    options, thin = LONG[name]
+    return (*options, "--thin", steps(thin * times))
 
 
 class Interruption(CommandTest):
@@ -50,11 +54,14 @@ class Interruption(CommandTest):
         self.assertEqual(first, second)
 
     def test_an_interrupted_run_keeps_its_draws_and_resumes_to_the_same_ones(self):
-        for name, options in LONG.items():
+        for name in LONG:
             with self.subTest(method=name):
-                run, reference = f"{options[1]}-run", f"{options[1]}-reference"
-                self.good(*self.sampling, *options, "--out", reference)
-                result = self.interrupted(self.start(*self.sampling, *options, "--out", run), "sampling [")
+                def fit(out, times, name=name):
+                    return (*self.sampling, *long(name, times), "--out", out)
+
+                run, reference = f"{name.split()[0]}-run", f"{name.split()[0]}-reference"
+                times, result = self.interrupted_in_time(lambda times: fit(run, times), "sampling [", run)
+                self.good(*fit(reference, times))
                 self.assertTrue(result.stderr.endswith(
                     f"mlo fit: interrupted; continue with: mlo fit --resume --out {run}\n"), result.stderr)
                 self.assertEqual(self.run_json(run)["status"], "interrupted")
@@ -90,8 +97,8 @@ class Interruption(CommandTest):
         self.assertIn("mlo fit --resume --out run", result.stderr)
 
     def test_a_run_can_be_interrupted_again_and_again(self):
-        # Four times as long as the others: enough must be left when a busy machine shows its progress late.
-        options = (*LONG["mlo with a random walk"][:-1], steps(2400))
+        # Enough must be left when a busy machine shows its progress late.
+        options = long("mlo with a random walk", 16)
         self.good(*self.sampling, *options, "--out", "reference")
         self.interrupted(self.start(*self.sampling, *options, "--out", "run"), "sampling [")
         self.interrupted(self.start("fit", "--resume", "--out", "run"), "sampling [")
@@ -99,7 +106,7 @@ class Interruption(CommandTest):
         self.whole_and_identical("run", "reference")
 
     def test_sigterm_ends_a_run_like_sigint(self):
-        process = self.start(*self.sampling, *LONG["mlo-adaptive"], "--out", "run")
+        process = self.start(*self.sampling, *long("mlo-adaptive", 100), "--out", "run")
         self.wait_for(process, "sampling [")
         self.assertEqual(self.signalled(process, signal.SIGTERM).code, 130)
         self.assertEqual(self.run_json("run")["status"], "interrupted")
@@ -116,7 +123,7 @@ class Interruption(CommandTest):
         self.assertEqual(self.files(), ["data.csv"])
 
     def test_without_a_directory_the_interrupted_summary_is_still_printed(self):
-        result = self.interrupted(self.start(*self.sampling, *LONG["mlo-adaptive"]), "sampling [")
+        result = self.interrupted(self.start(*self.sampling, *long("mlo-adaptive", 100)), "sampling [")
         self.assertIn("INTERRUPTED", result.stdout)
         self.assertTrue(result.stderr.endswith(
             "mlo fit: interrupted; without --out the draws are not kept on disk\n"), result.stderr)

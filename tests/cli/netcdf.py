@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -81,10 +82,54 @@ class Netcdf(CommandTest):
         self.assertEqual([posterior[name].attrs["long_name"] for name in posterior.data_vars], names)
         self.assertEqual(list(posterior.data_vars)[2], "chain_")
 
+    def fit_groups(self, formula, *more, rows=400):
+        lines = ["y,x,g,a,b"]
+        for k in range(rows):
+            lines.append(f"{(k * 7919) % 13 % 2},{(k * 31) % 17 / 8 - 1},{k % 7},{('1_2', '1', 'é')[k % 3]},{('3', '2_3')[k // 3 % 2]}")
+        self.write("grouped.csv", "\n".join(lines) + "\n")
+        self.good("fit", "grouped.csv", formula, "--draws", "40", "--warmup", "40", "--chains", "2", "--seed", "1", "--out", "run",
+                  "--format", "netcdf", *more)
+        return self.group("run", "posterior")
+
+    def test_group_effects_are_a_variable_per_grouping(self):
+        # Two terms of g are one grouping; of a:b, two levels have the same name.
+        import numpy
+        posterior = self.fit_groups("y ~ x + (1 | g) + (1 | a:b) + (0 + x | g)")
+        self.assertEqual({name: posterior[name].dims for name in posterior.data_vars if name.startswith("r_")},
+                         {"r_g": ("chain", "draw", "g", "g_effect"), "r_a:b": ("chain", "draw", "a:b", "a:b_effect")})
+        self.assertEqual(list(posterior["g"].values), [str(k) for k in range(7)])
+        self.assertEqual(list(posterior["g_effect"].values), ["Intercept", "x"])
+        self.assertEqual(list(posterior["a:b"].values), ["1_2_3", "1_3", "1_2_2_3", "1_2_3", "é_2_3", "é_3"])
+        self.assertEqual(posterior["r_g"].dtype, numpy.float32)
+        self.assertEqual(posterior["r_g"].attrs["long_name"], "effects of g")
+        draws = numpy.stack([numpy.load(self.path("run", f"effects-{k}.npy")) for k in (1, 2)])
+        rows = numpy.genfromtxt(self.path("run", "groups.csv"), delimiter=",", names=True, dtype=None, encoding="utf-8")
+        found = {(group, effect): [k for k, row in enumerate(rows) if (row["group"], row["effect"]) == (group, effect)]
+                 for group, effect in (("g", "Intercept"), ("g", "x"), ("a:b", "Intercept"))}
+        for (group, effect), places in found.items():
+            variable = posterior[f"r_{group}"].sel({f"{group}_effect": effect})
+            numpy.testing.assert_array_equal(variable, draws[:, :, places])
+            self.assertEqual([rows["level"][k] for k in places], list(posterior[group].values))
+        level = posterior["r_g"].sel(g="3", g_effect="x")
+        numpy.testing.assert_allclose(float(level.mean()), rows["mean"][found["g", "x"][3]], rtol=1e-5)
+
+    def test_a_grouping_with_the_name_of_a_parameter_gets_another(self):
+        posterior = self.fit_groups("y ~ g + (1 | g)")
+        self.assertEqual(posterior["r_g"].dims, ("chain", "draw", "g_2", "g_effect"))
+        self.assertEqual((posterior["g"].dims, len(posterior["g_2"])), (("chain", "draw"), 7))
+
+    def test_effects_that_were_not_kept_are_not_there(self):
+        for kept in ("summary", "no"):
+            self.assertEqual(list(self.fit_groups("y ~ x + (1 | g)", "--save-groups", kept).data_vars),
+                             ["Intercept", "x", "sd_g__Intercept"])
+            shutil.rmtree(self.path("run"))
+
     def test_an_interrupted_and_resumed_run_has_its_file_too(self):
-        long = (*self.fit, "--method", "full", "--thin", "600", "--format", "netcdf")
-        self.good(*long, "--out", "whole")
-        self.interrupted(self.start(*long, "--out", "run"), "sampling [")
+        def fit(out, times):
+            return (*self.fit, "--method", "full", "--thin", str(200 * times), "--format", "netcdf", "--out", out)
+
+        times, _ = self.interrupted_in_time(lambda times: fit("run", times), "sampling [")
+        self.good(*fit("whole", times))
         self.assertEqual(self.group("run", "posterior").sizes["chain"], 3)
         self.good("fit", "--resume", "--out", "run")
         self.assertEqual(self.read("run", "draws.nc"), self.read("whole", "draws.nc"))

@@ -84,10 +84,13 @@ class Fits(SoftmaxTest):
             self.assertLess(abs(a["sd"] / b["sd"] - 1), 0.1, name)
 
     def test_an_interrupted_run_resumes_to_the_same_draws(self):
-        base = ("fit", "data.csv", "colour ~ x1 + x2", "--family", "softmax", "--base", "red", "--method", "exact", "--chains", "2",
-                "--seed", "4", "--threads", "2", "--warmup", "500", "--draws", "300", "--thin", "400")
-        self.good(*base, "--out", "reference")
-        self.interrupted(self.start(*base, "--out", "run"), "sampling [")
+        def fit(out, times):
+            return ("fit", "data.csv", "colour ~ x1 + x2", "--family", "softmax", "--base", "red", "--method", "exact", "--chains",
+                    "2", "--seed", "4", "--threads", "2", "--warmup", "500", "--draws", "300", "--thin", str(400 * times), "--out",
+                    out)
+
+        times, _ = self.interrupted_in_time(lambda times: fit("run", times), "sampling [")
+        self.good(*fit("reference", times))
         self.good("fit", "--resume", "--out", "run", "--threads", "1")
         self.assertEqual(self.draws_bytes("run", 2), self.draws_bytes("reference", 2))
 

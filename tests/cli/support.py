@@ -132,15 +132,22 @@ class CommandTest(unittest.TestCase):
         process.stdout.close()
         process.stderr.close()
 
-    def wait_for(self, process, words):
-        """Waits until stderr shows the words."""
+    @staticmethod
+    def shows(process, words):
+        """Waits until stderr shows the words, or ends without them."""
         stop = time.monotonic() + PATIENCE_SECONDS
         while words.encode() not in process.seen:
             ready, _, _ = select.select([process.stderr], [], [], max(0, stop - time.monotonic()))
             piece = os.read(process.stderr.fileno(), 65536) if ready else b""
             if not piece:
-                self.fail(f"stderr ended without {words!r}:\n{process.seen.decode()}")
+                return False
             process.seen += piece
+        return True
+
+    def wait_for(self, process, words):
+        """Waits until stderr shows the words."""
+        if not self.shows(process, words):
+            self.fail(f"stderr ended without {words!r}:\n{process.seen.decode()}")
 
     def signalled(self, process, which):
         """Sends the signal and waits for the end."""
@@ -154,6 +161,20 @@ class CommandTest(unittest.TestCase):
         result = self.signalled(process, signal.SIGINT)
         self.assertEqual(result.code, 130, result.stderr)
         return result
+
+    def interrupted_in_time(self, command, words, run="run"):
+        """The same for command(times), a run of so many times the work: more of it, where the run in `run` is over before
+        the signal comes. Returns how many times, and the result. How long a run takes is the machine's affair, so that no
+        length is right everywhere."""
+        for times in (1, 4, 16, 64):
+            process = self.start(*command(times))
+            self.shows(process, words)
+            result = self.signalled(process, signal.SIGINT)
+            if result.code == 130:
+                return times, result
+            self.assertEqual(result.code, 0, result.stderr)
+            shutil.rmtree(self.path(run))
+        self.fail(f"the run is always over before it can be interrupted:\n{result.stderr}")
 
     def draws(self, run, chain):
         return Draws(self.path(run, f"draws-{chain}.csv"))

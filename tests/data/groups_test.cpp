@@ -130,7 +130,6 @@ TEST(GroupMessage, PointsAtTheMistake) {
       {"y ~ (0 + x | a:b) + (x | b:a)", "x varies by b:a twice; one term says all"},
       {"y ~ (1 | a/b) + (1 | a)",
        "the intercept varies by a twice; (x | a) includes it, and (0 + x | a) does not"},
-      {"y ~ 0 + (1 | g)", "no term and no intercept besides the group effects"},
       {"y ~ (1 | y)", "the response y cannot also be a grouping"},
       {"y ~ (y | g)", "the response y cannot also be a term"},
       {"y ~ I(x || z)", "write '|' instead of '||'"},

@@ -12,6 +12,8 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/data/design.hpp"
+#include "mlo/data/formula.hpp"
+#include "mlo/data/table_reader.hpp"
 
 namespace mlo {
 namespace {
@@ -45,6 +47,57 @@ TEST(Column, GivesBackTheTextItWasMadeOf) {
 TEST(Column, RefusesToBeReadAsTheOtherType) {
   EXPECT_THROW(static_cast<void>(Column("colour", colours).numbers()), std::bad_variant_access);
   EXPECT_THROW(static_cast<void>(Column("x", {1}).text()), std::bad_variant_access);
+}
+
+std::vector<std::int64_t> awkward_integers() {
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  std::vector<std::int64_t> out{0, 1, -1};
+  for (const std::int64_t edge : {most / 8, most / 4, most / 2, most - 1})
+    for (const std::int64_t by : {-1, 0, 1}) {
+      out.push_back(edge + by);
+      out.push_back(-edge - by);
+    }
+  for (std::int64_t k = 0; k < 3000; ++k)
+    out.push_back(k * k - 1'000'000);  // several blocks, the last one not whole
+  return out;
+}
+
+TEST(Integers, BecomeTheirDoubles) {
+  const std::vector<std::int64_t> integers = awkward_integers();
+  for (const std::size_t first : {0U, 1U, 30U}) {  // with large ones in the first block, and without
+    const std::span<const std::int64_t> some = std::span(integers).subspan(first);
+    std::vector<double> doubles(some.size());
+    to_doubles(some, doubles);
+    for (std::size_t i = 0; i < some.size(); ++i) ASSERT_EQ(doubles[i], static_cast<double>(some[i]));
+  }
+}
+
+// A column of them is the column of their doubles: the same cells, design and fingerprint.
+TEST(Integers, AreTheSameDataAsDoubles) {
+  const auto kept = std::make_shared<const std::vector<std::int64_t>>(awkward_integers());
+  const std::size_t rows = kept->size();
+  Column column("x", BorrowedIntegers{std::span<const std::int64_t>(*kept), kept});
+  const Column plain("x", Numbers(kept->begin(), kept->end()));
+  EXPECT_EQ(column.size(), rows);
+  EXPECT_FALSE(column.is_text());
+  EXPECT_EQ(column.number(7), plain.number(7));
+  EXPECT_THROW(static_cast<void>(column.values()), std::bad_variant_access);
+  const auto read = [&](const Column& x) {
+    Table table{.source = {.name = "test"}, .columns = {x}, .rows = rows};
+    TableReader reader(std::move(table));
+    const std::vector<std::string> wanted{"x"};
+    static_cast<void>(reader.read(wanted));
+    return reader.fingerprint();
+  };
+  EXPECT_EQ(read(column), read(plain));
+  const auto design = [&](const Column& x) {
+    Table table{.source = {.name = "test"}, .columns = {x, {"y", Numbers(rows, 1.5)}}, .rows = rows};
+    const std::vector<std::string> header{"x", "y"};
+    return build_design(parse_formula("y ~ x + I(x^2)", header), std::move(table), {});
+  };
+  EXPECT_EQ(design(column).x, design(plain).x);
+  column.make_doubles();
+  EXPECT_EQ(column.numbers(), plain.numbers());
 }
 
 TEST(Source, SaysTheLineOfAFileAndTheNumberOfARowInMemory) {

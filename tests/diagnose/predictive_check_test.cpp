@@ -130,5 +130,95 @@ TEST(PredictiveCheck, IsLeftOutForWeightedRows) {
   EXPECT_FALSE(predictive_check(model, {}, at({0, 1}), {}).has_value());
 }
 
+GroupedModel grouped_model(const std::string& family, Table table, const std::string& formula) {
+  return {design_of(std::move(table), formula), make_family(family, {}), {}};
+}
+
+// Sigma is nearly 0, so that the simulated responses are the predictors.
+TEST(PredictiveCheck, AddsTheEffectsOfARowsGroups) {
+  constexpr std::size_t rows = 60;
+  Table table = regression_table(rows, 0, {1}, 8, [](Stream& s, double) { return normal(s); });
+  const std::vector<double> x = table.columns[1].numbers();
+  std::vector<double> g(rows), h(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    g[i] = static_cast<double>(i * 7 % 3);
+    h[i] = static_cast<double>(i % 4);
+  }
+  table.columns.emplace_back("g", g);
+  table.columns.emplace_back("h", h);
+  const GroupedModel model = grouped_model("gaussian", std::move(table), "y ~ x1 + (1 | g) + (x1 | h)");
+  // (Intercept), x1, sigma, sd of g, two sds of h and their correlation; the effects of g, then of h.
+  const std::vector<float> effects{0.5F, -1, 0.25F, 1, 2, -3, 0.5F, 0.125F, -0.25F, 4, 1.5F};
+  std::vector<ChainDraws> chains = at({0.75, -0.5, 1e-9, 1, 1, 1, 0});
+  for (ChainDraws& chain : chains)
+    for (std::size_t k = 0; k < chain.size(); ++k)
+      chain.effects.insert(chain.effects.end(), effects.begin(), effects.end());
+  const auto check = predictive_check(model, {}, chains, {});
+  ASSERT_TRUE(check.has_value());
+  double least = 1e9, most = -1e9, sum = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto a = static_cast<std::size_t>(g[i]), b = 3 + 2 * static_cast<std::size_t>(h[i]);
+    const double eta = 0.75 - 0.5 * x[i] + effects[a] + effects[b] + effects[b + 1] * x[i];
+    least = std::min(least, eta);
+    most = std::max(most, eta);
+    sum += eta;
+  }
+  // Columns are floats.
+  EXPECT_NEAR(named(*check, "smallest").predicted, least, 1e-5);
+  EXPECT_NEAR(named(*check, "largest").predicted, most, 1e-5);
+  EXPECT_NEAR(named(*check, "mean").predicted, sum / rows, 1e-5);
+
+  for (ChainDraws& chain : chains) chain.effects.clear();
+  EXPECT_FALSE(predictive_check(model, {}, chains, {}).has_value());
+}
+
+// 1,000 groups of two rows whose effects have the sd 2, and draws of the effects' exact posterior, by
+// rejection. A tenth of 200 rows has an sd of at most sqrt(0.25 / 200) = 0.035 about its prediction; tenths
+// by the mean of the draws would differ by 0.2 at either end.
+TEST(PredictiveCheck, OfGroupsThatAreRightHasNoAlarm) {
+  constexpr std::size_t groups = 1000, draws = 50;
+  Stream stream({.seed = 4, .chain = 0, .purpose = Purpose::simulate, .iteration = 0});
+  const auto p = [](double b) { return 1 / (1 + std::exp(-b)); };
+  std::vector<double> y, g;
+  std::vector<std::vector<double>> of(draws);
+  for (std::size_t l = 0; l < groups; ++l) {
+    const double b = 2 * normal(stream);
+    int ones = 0;
+    for (int k = 0; k < 2; ++k) {
+      y.push_back(uniform(stream) < p(b) ? 1 : 0);
+      g.push_back(static_cast<double>(l));
+      ones += static_cast<int>(y.back());
+    }
+    for (std::vector<double>& draw : of)
+      for (;;) {
+        const double c = 2 * normal(stream);
+        if (uniform(stream) < std::pow(p(c), ones) * std::pow(p(-c), 2 - ones)) {
+          draw.push_back(c);
+          break;
+        }
+      }
+  }
+  Table table;
+  table.rows = 2 * groups;
+  table.columns.emplace_back("y", y);
+  table.columns.emplace_back("g", g);
+  const GroupedModel model = grouped_model("logistic", std::move(table), "y ~ 1 + (1 | g)");
+  std::vector<ChainDraws> chains = at({0, 2}, draws);
+  for (ChainDraws& chain : chains)
+    for (const std::vector<double>& draw : of)
+      for (const double b : draw) chain.effects.push_back(static_cast<float>(b));
+  const auto check = predictive_check(model, {}, chains, {.seed = 3});
+  ASSERT_TRUE(check.has_value());
+  ASSERT_EQ(check->groups.size(), 10);
+  for (const PredictiveCheck::Group& tenth : check->groups) {
+    const double sd = std::sqrt(tenth.predicted * (1 - tenth.predicted) / 200);
+    EXPECT_NEAR(tenth.observed, tenth.predicted, 5 * sd);
+    EXPECT_LT(tenth.q5, tenth.predicted);
+    EXPECT_GT(tenth.q95, tenth.predicted);
+  }
+  EXPECT_LT(check->groups.front().predicted, 0.1);  // the draws differ, not only their means
+  EXPECT_GT(check->groups.back().predicted, 0.9);
+}
+
 }  // namespace
 }  // namespace mlo

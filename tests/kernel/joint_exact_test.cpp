@@ -142,6 +142,40 @@ TEST(JointExact, WithoutRemaindersTheLawIsWrong) {
   }
 }
 
+// As if the search for the mode had stopped far too early: more steps read all rows, but the law is the same.
+TEST(JointExact, AnExpansionFarFromTheModeIsExactToo) {
+  for (const auto& [family, draw] : cases) {
+    const Glm model = mean_model(family, 80, draw);
+    const Quadrature q = integrate(model);
+    ThreadPool pool(1);
+    const Mode mode = moved(model, pool, 2.5);
+    for (const JointOrder order : {JointOrder::two, JointOrder::three}) {
+      SCOPED_TRACE(::testing::Message() << family << ", order " << static_cast<int>(order));
+      ExactKernel kernel(model, expansion_of(model, pool, mode, {.order = order}), {}, pool);
+      const Found found = compare(kernel, model, q, mode.theta, 100'000);
+      EXPECT_LT(found.z, 5) << found.rows << " rows per step, acceptance " << found.acceptance;
+      EXPECT_EQ(found.violations, 0U);
+    }
+  }
+}
+
+// The terms that depend on the second parameter alone are a polynomial in nearly all steps.
+TEST(JointExact, TheTermsOfTheSecondParameterAreThoseOfTheModel) {
+  for (const auto& [family, draw] : cases)
+    for (const Prior& second : {Prior::gamma(2, 1), Prior::cauchy(0, 1)}) {
+      const Glm model = mean_model(family, 1000, draw, Prior::normal(0, 2.5), second);
+      ThreadPool pool(1);
+      const auto expansion = expansion_of(model, pool, find_mode(model, pool), {});
+      const double width = 4 * expansion->sd_of_second;
+      ASSERT_TRUE(expansion->along_second.covers(0.999 * width)) << family;
+      EXPECT_FALSE(expansion->along_second.covers(1.001 * width));
+      for (int k = -50; k <= 50; ++k) {
+        const double u = width * k / 50.1;
+        EXPECT_NEAR(expansion->along_second(u), expansion->terms_of_second(u), 2e-10) << family << " " << u;
+      }
+    }
+}
+
 TEST(JointExact, ABrokenBoundIsCounted) {
   for (const auto& [family, draw] : cases) {
     const Glm model = mean_model(family, 80, draw);

@@ -19,7 +19,7 @@ using testing::PlainGroup;
 using testing::Worst;
 
 // Rows are drawn as seldom as the bounds allow, so that the decisions are as noisy as they can be.
-constexpr LevelOptions few_rows{.boost_coefficients = 1, .boost_scales = 1};
+constexpr LevelOptions few_rows{.most_boost = 1};
 constexpr LevelOptions every_row{.all_rows = true};
 
 GroupedRecipe recipe_of(const char* family, std::size_t rows = 2000, std::size_t levels = 10) {

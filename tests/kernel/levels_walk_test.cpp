@@ -16,7 +16,7 @@ using testing::KernelRun;
 using testing::PlainGroup;
 using testing::Worst;
 
-constexpr LevelOptions few_rows{.boost_coefficients = 1, .boost_scales = 1};
+constexpr LevelOptions few_rows{.most_boost = 1};
 constexpr LevelOptions every_row{.all_rows = true};
 
 GroupedRecipe crossed(const char* family, std::size_t rows, const std::vector<std::size_t>& levels) {
@@ -47,9 +47,8 @@ GroupedRecipe sloped(const char* family, std::size_t rows, std::size_t levels, s
 }
 
 // The same walk for several ways to run the kernel.
-void expect_law(const char* what, const GroupedRecipe& recipe, const std::vector<KernelRun>& runs,
+void expect_law(const char* what, const GroupedData& data, const std::vector<KernelRun>& runs,
                 std::size_t walk_sweeps) {
-  const GroupedData data = testing::make_grouped(recipe);
   const testing::Draws walk = testing::PlainWalk(data, runs[0].priors).run(2000, walk_sweeps);
   for (const KernelRun& run : runs) {
     const KernelDraws kernel = testing::run_kernel(data, run);
@@ -58,6 +57,11 @@ void expect_law(const char* what, const GroupedRecipe& recipe, const std::vector
     EXPECT_LT(worst.z, 5) << what << ": " << worst.what;
     EXPECT_EQ(kernel.violations, 0) << what;
   }
+}
+
+void expect_law(const char* what, const GroupedRecipe& recipe, const std::vector<KernelRun>& runs,
+                std::size_t walk_sweeps) {
+  expect_law(what, testing::make_grouped(recipe), runs, walk_sweeps);
 }
 
 TEST(LevelKernel, HasTheLawOfAWalkWithTwoGroupings) {
@@ -113,6 +117,33 @@ TEST(LevelKernel, HasTheLawOfAWalkWithSlopesAndAnotherGrouping) {
   recipe.weight = recipe.offset = true;
   expect_law("logistic, weights, offset", recipe,
              {{.options = every_row, .priors = {.scale = 0.5, .freedom = 3}, .sweeps = 8000}}, 16000);
+}
+
+TEST(LevelKernel, HasTheLawOfAWalkWithFourEffects) {
+  expect_law("logistic, four effects", sloped("logistic", 800, 14, 3),
+             {{.options = few_rows, .sweeps = 10000}}, 24000);
+}
+
+// The posterior of an sd that is nearly 0 reaches down to 0.
+TEST(LevelKernel, HasTheLawOfAWalkWhereAnSdIsNearZero) {
+  GroupedRecipe recipe = crossed("logistic", 400, {12});
+  recipe.sd = {{0.01}};
+  expect_law("sd near 0", recipe, {{.options = few_rows, .sweeps = 20000}}, 30000);
+}
+
+// Inner levels within outer ones: they trade with each other.
+TEST(LevelKernel, HasTheLawOfAWalkWithNestedGroupings) {
+  for (const char* const family : {"gaussian", "logistic"}) {
+    GroupedData data = testing::make_grouped(crossed(family, 300, {4, 16}));
+    for (std::size_t i = 0; i < data.rows; ++i) data.groups[0].codes[i] = data.groups[1].codes[i] / 4;
+    expect_law("nested", data, {{.options = few_rows, .sweeps = 12000}}, 30000);
+  }
+}
+
+TEST(LevelKernel, HasTheLawOfAWalkWhereOneLevelHasHalfTheRows) {
+  GroupedData data = testing::make_grouped(crossed("logistic", 500, {9}));
+  for (std::size_t i = 0; i < data.rows; i += 2) data.groups[0].codes[i] = 3;
+  expect_law("one large level", data, {{.options = few_rows, .sweeps = 10000}}, 16000);
 }
 
 // Without the rows' remainders the comparison fails.

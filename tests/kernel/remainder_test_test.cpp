@@ -23,8 +23,8 @@ using testing::regression_table;
 
 // How often moves from one point to the other survive, in `trials`.
 template <class T>
-double surviving(T& test, const Expansion& expansion, const WhitePoint& from, const WhitePoint& to,
-                 std::uint64_t seed, std::size_t trials) {
+double surviving(T& test, const Expansion& expansion, const Expansion::Point& from,
+                 const Expansion::Point& to, std::uint64_t seed, std::size_t trials) {
   const RowLimit limit = expansion.limit(from, to);
   std::size_t count = 0, violations = 0;
   for (std::size_t k = 0; k < trials; ++k) {
@@ -50,24 +50,24 @@ void expect_detailed_balance(const std::shared_ptr<const Family>& family, double
     double farthest = 0;
     std::size_t pairs = 0;
     for (std::uint64_t pair = 0; pair < 4; ++pair) {
-      WhitePoint a(3, expansion->rows.stride()), b(3, expansion->rows.stride());
+      Expansion::Point a(3, expansion->rows.stride()), b(3, expansion->rows.stride());
       Stream stream({.seed = 5, .chain = pair, .purpose = Purpose::start, .iteration = 0});
-      for (WhitePoint* point : {&a, &b}) {
+      for (Expansion::Point* point : {&a, &b}) {
         normals(stream, point->v);
         for (double& x : point->v) x *= 1.3;
-        point->derive();
+        expansion->derive(*point, std::array<double, 3>{}.data());
       }
       for (const Thinning thinning : {Thinning::balanced, Thinning::factorised}) {
         RemainderTest test(expansion, thinning, TableRows(expansion->rows));
         if (expansion->limit(a, b).rows >= 50) continue;  // where `exact` would read all rows
         ++pairs;
         // exp of the difference between the log-likelihood and its polynomial, from all rows.
-        const auto polynomial = [&](const WhitePoint& point) {
+        const auto polynomial = [&](const Expansion::Point& point) {
           const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), 3);
           return expansion->gradient.dot(v) - 0.5 * v.dot(expansion->information * v) +
                  (order == 3 ? expansion->cubic(point.padded.data()) : 0);
         };
-        const auto whole = [&](const WhitePoint& point) {
+        const auto whole = [&](const Expansion::Point& point) {
           const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), 3);
           const Eigen::VectorXd theta = expansion->centre + expansion->unwhiten * v;
           return log_likelihood(model, pool, params(theta));
@@ -128,11 +128,11 @@ TEST(RemainderTest, IsNotInDetailedBalanceWithTheWrongSums) {
   ThreadPool pool(1);
   const auto expansion = std::make_shared<const Expansion>(
       expand(*model.curved(), pool, find_mode(model, pool), {.order = 2, .at_once = true}));
-  WhitePoint a(2, expansion->rows.stride()), b(2, expansion->rows.stride());
+  Expansion::Point a(2, expansion->rows.stride()), b(2, expansion->rows.stride());
   a.v = {-1.5, 1.0};
   b.v = {1.2, -1.4};
-  a.derive();
-  b.derive();
+  expansion->derive(a, std::array<double, 2>{}.data());
+  expansion->derive(b, std::array<double, 2>{}.data());
   const double change = RemainderTest(expansion, Thinning::balanced, TableRows(expansion->rows))
                             .over_all_rows(pool, a, b)
                             .change;

@@ -252,6 +252,20 @@ TEST(Plan, ChainsAreAsTheOptionsSay) {
   EXPECT_TRUE(given.start_at_mode);
 }
 
+TEST(Plan, WarmUpOfGroupEffectsDependsOnTheirCovariance) {
+  const auto warmup = [](std::optional<std::int64_t> given, std::optional<std::size_t> covariance) {
+    MethodOptions o;
+    o.warmup = given;
+    return resolve(o, {.rows = 100, .dim = 3, .all_positive = false, .covariance = covariance}).chain.warmup;
+  };
+  EXPECT_EQ(warmup({}, {}), 1000U);
+  EXPECT_EQ(warmup({}, 0), 200U);
+  EXPECT_EQ(warmup({}, 1), 250U);
+  EXPECT_EQ(warmup({}, 3), 350U);
+  EXPECT_EQ(warmup({}, 36), 1000U);
+  EXPECT_EQ(warmup(7, 3), 7U);
+}
+
 TEST(Plan, SettleDrawsASeedThatCanBeTypedAgain) {
   MethodOptions o;
   EXPECT_TRUE(settle(o));

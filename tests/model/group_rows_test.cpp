@@ -78,8 +78,8 @@ TEST(GroupRows, HaveTheCellsOfTheirGroupings) {
       for (std::size_t c = of.starts[l]; c < of.starts[l + 1]; ++c, ++total) {
         const std::size_t id = of.ids[c];
         std::vector<std::uint32_t> codes;
-        for (std::size_t j = 0, at = 2 * c; j < 3; ++j)
-          codes.push_back(j == k ? static_cast<std::uint32_t>(l) : of.others[at++]);
+        for (std::size_t j = 0, other = 0; j < 3; ++j)
+          codes.push_back(j == k ? static_cast<std::uint32_t>(l) : of.levels_in(other++)[c]);
         EXPECT_EQ(cells.starts[id + 1] - cells.starts[id], count.at(codes));
         for (std::size_t r = cells.starts[id]; r < cells.starts[id + 1]; ++r)
           for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(rows.groups()[j].codes[r], codes[j]);

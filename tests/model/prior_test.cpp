@@ -39,6 +39,22 @@ TEST(Prior, DensitiesIntegrateToOne) {
   }
 }
 
+TEST(Prior, TheShareAboveZeroIsTheIntegralOfTheDensityThere) {
+  std::vector<Prior> priors = all_proper();
+  priors.push_back(Prior::student_t(3, 0, 2.5));
+  priors.push_back(Prior::normal(-3, 1));
+  for (const Prior& prior : priors) {
+    double total = 0;
+    constexpr double h = 1e-4;
+    for (double t = -6; t <= 6; t += h) {
+      const double s = 1.5707963267948966 * std::sinh(t);
+      if (std::abs(s) > 300) continue;
+      total += h * 1.5707963267948966 * std::cosh(t) * std::exp(s + prior.log_density(std::exp(s)));
+    }
+    EXPECT_NEAR(prior.share_above_zero(), total, 1e-6) << prior.text();
+  }
+}
+
 TEST(Prior, SlopeAndCurvatureAreTheDerivativesOfTheSmoothValue) {
   constexpr double h = 1e-5;
   for (const Prior& prior : all_proper())

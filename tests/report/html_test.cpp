@@ -270,6 +270,8 @@ TEST(Base64, IsThatOfTheRfc) {
 TEST(RunFacts, ComeBackFromJsonAsTheyWere) {
   RunFacts facts;
   EXPECT_EQ(facts_to_json(facts_from_json(facts_to_json(facts), 2)), facts_to_json(facts));
+  facts.priors = {{"student_t(3, 0, 1)", false, true}, {.text = "lkj(2)", .correlation_shape = 2.5}};
+  EXPECT_EQ(facts_to_json(facts_from_json(facts_to_json(facts), 2)), facts_to_json(facts));
   facts.priors = {{"normal(0, 1)", true}, {"flat", false}};
   facts.mode = {0.5, -1};
   facts.factors = {{"f", "a", {"b"}, {1}}};

@@ -164,6 +164,25 @@ TEST(PlotSheet, DrawsThePriorAndTheLaplaceFitWhereTheyAreKnown) {
   EXPECT_EQ(labels(), ";posterior;Laplace fit;");
 }
 
+// The part above 0 of a law, and LKJ's law of one correlation, are densities too.
+TEST(PriorFact, DensitiesIntegrateToOne) {
+  std::vector<double> line, correlations;
+  constexpr double h = 1e-3;
+  for (double x = -200; x <= 200; x += h) line.push_back(x);
+  for (double x = -1 + h / 2; x < 1; x += h) correlations.push_back(x);
+  const auto integral = [&](const PriorFact& fact, const std::vector<double>& x) {
+    double sum = 0;
+    for (const double y : fact.density(x)) sum += h * y;
+    return sum;
+  };
+  EXPECT_NEAR(integral({.text = "normal(1, 2)"}, line), 1, 1e-3);
+  EXPECT_NEAR(integral({.text = "normal(1, 2)", .above_zero = true}, line), 1, 1e-3);
+  EXPECT_NEAR(integral({.text = "student_t(3, -1, 2.5)", .above_zero = true}, line), 1, 1e-3);
+  EXPECT_NEAR(integral({.text = "lkj(1)", .correlation_shape = 1}, correlations), 1, 1e-3);
+  EXPECT_NEAR(integral({.text = "lkj(2)", .correlation_shape = 3.5}, correlations), 1, 1e-3);
+  EXPECT_EQ(PriorFact({.text = "normal(0, 1)", .above_zero = true}).words(), "normal(0, 1), above 0");
+}
+
 TEST(Png, IsDrawnWhereLibrsvgIsInstalled) {
   if (!why_no_png().empty()) {
     const char* const required = std::getenv("MLO_REQUIRE_ALL");

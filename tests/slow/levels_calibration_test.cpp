@@ -92,7 +92,7 @@ void expect_calibrated(const char* family) {
     ThreadPool pool(1);
     double passes = 0;
     const GroupedPoint at = find_reference(*model, pool, passes);
-    const LevelOptions options{.boost_coefficients = 1, .boost_scales = 1};
+    const LevelOptions options{.most_boost = 1};
     LevelKernel kernel(std::make_shared<const LevelReference>(*model, at, pool, LevelReference::Options{}),
                        options, pool);
     ChainState state;

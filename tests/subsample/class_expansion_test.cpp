@@ -209,16 +209,16 @@ TEST(ClassExpansion, PolynomialAndRemaindersAreTheLogLikelihood) {
         for (int k = 0; k < 20; ++k) {
           for (double& v : here.v) v = normal(stream);
           for (double& v : there.v) v = 1.3 * normal(stream);
-          x.derive(here);
-          x.derive(there);
+          x.derive(here, x.gradient.data());
+          x.derive(there, x.gradient.data());
           const auto value = [&](const ClassPoint& point) {
             const Eigen::Map<const Eigen::VectorXd> v(point.v.data(),
                                                       static_cast<Eigen::Index>(point.v.size()));
             return x.gradient.dot(v) - 0.5 * v.dot(x.information * v) + x.higher(point);
           };
           Eigen::VectorXd from = x.centre, to = x.centre, room;
-          x.place(here.v.data(), from, room);
-          x.place(there.v.data(), to, room);
+          x.place(here, from, room);
+          x.place(there, to, room);
           EXPECT_LT((x.white(from) - Eigen::Map<const Eigen::VectorXd>(here.v.data(), from.size())).norm(),
                     1e-9);
           const Rows all = Rows::range(0, model.rows());
@@ -240,7 +240,7 @@ TEST(ClassExpansion, NoRowBreaksItsBound) {
       const Mode mode = find_mode(model, pool);
       const ClassExpansion x = expand_classes(model, pool, mode, {.order = order, .always_from = HUGE_VAL});
       ClassPoint origin = x.point(), point = x.point();
-      x.derive(origin);
+      x.derive(origin, x.gradient.data());
       EXPECT_EQ(origin.radius, 0);
       Stream stream({.seed = 9, .chain = 0, .purpose = Purpose::simulate, .iteration = 0});
       std::vector<double> row(model.width());
@@ -259,14 +259,14 @@ TEST(ClassExpansion, NoRowBreaksItsBound) {
         if (!(v.norm() > 0)) continue;
         v /= v.norm();
         std::copy(v.data(), v.data() + v.size(), point.v.begin());
-        x.derive(point);
+        x.derive(point, x.gradient.data());
         // Up to the edge of the box, where bounds are tightest relative to what rows can do.
         v *= x.radius / point.radius * (k % 3 == 0 ? 0.9999 : uniform(stream));
         std::copy(v.data(), v.data() + v.size(), point.v.begin());
-        x.derive(point);
+        x.derive(point, x.gradient.data());
         ASSERT_LE(point.radius, x.radius);
         Eigen::VectorXd theta = x.centre, room;
-        x.place(point.v.data(), theta, room);
+        x.place(point, theta, room);
         const auto d = static_cast<double>(remainder(model, x.centre, theta, order, id));
         const double bound = x.bound(id, origin, point);
         ASSERT_LE(std::abs(d), bound * (1 + 1e-9) + 1e-15);

@@ -7,6 +7,7 @@
 #include <random>
 #include <string_view>
 
+#include "mlo/base/errors.hpp"
 #include "mlo/model/glm.hpp"
 #include "support/designs.hpp"
 
@@ -282,6 +283,19 @@ TEST(Expansion, MakesAllRowsAtOnceWhereTheRunNeedsThem) {
   EXPECT_EQ(short_run.passes, 1);
   EXPECT_TRUE(long_run.rows.kept());
   EXPECT_EQ(long_run.passes, 2);
+}
+
+// The cubic form has room for so many parameters: more are refused, not written past its end.
+TEST(Expansion, RefusesOrder3OfMoreParametersThanTheCubicFormHas) {
+  const std::size_t columns = CubicForm::max_dim + 1;
+  const Glm model(
+      design_of(regression_table(400, 0, std::vector<double>(columns, 0.05), 21, testing::draw_logistic),
+                "y ~ . - 1"),
+      make_family("logistic"), GlmPriors{.coefficients = std::vector<Prior>(columns, Prior::normal(0, 0.3))});
+  ThreadPool pool(1);
+  const Mode mode = find_mode(model, pool);
+  EXPECT_THROW(static_cast<void>(expand(*model.curved(), pool, mode, {.order = 3})), UsageError);
+  EXPECT_EQ(expand(*model.curved(), pool, mode, {.steps = 1e12}).order, 2);
 }
 
 // The order that cheaper_order() chooses from the bounds of both, although those of order 3 are not always

@@ -245,7 +245,8 @@ inline std::unique_ptr<GroupedModel> model_of(const GroupedData& data, const Gro
   if (family->estimates_second())
     options.coefficients.prior_for.emplace_back(std::string(family->spec().second->name), "gamma(3, 2)");
   options.prior_sd = "student_t(3, 0, " + std::to_string(priors.sd_scale) + ")";
-  options.prior_cor = "lkj(" + std::to_string(priors.lkj) + ")";
+  for (const PlainGroup& group : data.groups)
+    if (group.correlated && group.dim() > 1) options.prior_cor = "lkj(" + std::to_string(priors.lkj) + ")";
   return std::make_unique<GroupedModel>(design_of(data), family, options);
 }
 

@@ -56,16 +56,21 @@ class Stream {
     return block_[next_++];
   }
 
+  // The next word, which stays the next until skip() is called with 1; with 0 nothing happens. For a word
+  // that may turn out not to be needed: without a branch that depends on whether it is.
+  [[nodiscard]] result_type peek() noexcept {
+    if (next_ == 4) refill();
+    return block_[next_];
+  }
+  void skip(std::size_t words) noexcept { next_ += words; }
+
   // The next words.size() words: the same words, in the same order, as that many calls of operator().
   void fill(std::span<std::uint64_t> words) noexcept;
+  // The same, where there is room for whole blocks: `words` has `count` words, rounded up to a multiple of 4.
+  void fill_blocks(std::uint64_t* words, std::size_t count) noexcept;
 
  private:
-  void refill() noexcept {
-    const auto block = r123::Philox4x64()(counter_, key_);
-    for (std::size_t k = 0; k < 4; ++k) block_[k] = block[k];
-    ++counter_[0];
-    next_ = 0;
-  }
+  void refill() noexcept;
 
   r123::Philox4x64::ctr_type counter_;
   r123::Philox4x64::key_type key_;
@@ -74,9 +79,10 @@ class Stream {
 };
 
 // Uniform on the open interval (0, 1): 52 random bits, centred, so that log(u) is always finite.
-[[nodiscard]] inline double uniform(Stream& stream) noexcept {
-  return (static_cast<double>(stream() >> 12) + 0.5) * 0x1p-52;
+[[nodiscard]] inline double uniform_of(std::uint64_t word) noexcept {
+  return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
 }
+[[nodiscard]] inline double uniform(Stream& stream) noexcept { return uniform_of(stream()); }
 
 // Standard normal and standard exponential (Boost.Random's ziggurats).
 [[nodiscard]] double normal(Stream& stream) noexcept;

@@ -15,6 +15,8 @@ struct ChainOptions {
   std::size_t warmup = 1000;
   std::size_t draws = 1000;  // kept, of each chain
   std::size_t thin = 1;      // steps per kept draw
+  // What progress calls a step.
+  const char* step_name = "step";
   [[nodiscard]] std::uint64_t steps() const noexcept { return warmup + draws * thin; }
 };
 

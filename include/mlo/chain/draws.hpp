@@ -18,6 +18,23 @@ struct DrawStatistics {
   float rows_read = 0;   // their mean
   float noise_sd = 0;    // the mean over those with a finite density; 0 if there were none
   bool operator==(const DrawStatistics&) const = default;
+
+  // Where every call of a kernel's step() is a draw. With one step per draw nothing is divided: a step of
+  // `exact` takes no longer than a few divisions.
+  [[nodiscard]] static DrawStatistics of(const StepInfo& info) noexcept {
+    const auto real = [](std::uint64_t count) {
+      return static_cast<float>(static_cast<std::int64_t>(count));
+    };
+    DrawStatistics out{.acceptance = info.accepted ? 1.0F : 0.0F,
+                       .rows_read = real(info.rows_read),
+                       .noise_sd = info.finite ? static_cast<float>(info.noise_sd) : 0.0F};
+    if (info.steps == 1) return out;
+    out.acceptance = real(info.accepted_steps) / real(info.steps);
+    out.rows_read /= real(info.steps);
+    const std::uint32_t finite = info.steps - info.not_finite_steps;
+    if (finite > 1) out.noise_sd /= real(finite);
+    return out;
+  }
 };
 
 // What the method did, over the steps after warm-up.
@@ -58,8 +75,8 @@ struct ChainAccount {
     }
   }
 
-  // To be called at every draw, after at least one step. With one step per draw nothing is divided: a step of
-  // `exact` takes no longer than a few divisions.
+  // To be called at every draw, after at least one step. The same as DrawStatistics::of() where each step is
+  // a draw.
   [[nodiscard]] DrawStatistics since_last_draw() noexcept {
     const auto since = [](std::uint64_t now, std::uint64_t then) {
       return static_cast<float>(static_cast<std::int64_t>(now - then));

@@ -70,7 +70,7 @@ class ChainOf final : public AnyChain {
 
   bool advance(Clock::duration slice) override {
     ChainRecord& record = *c_.record;
-    const std::uint64_t steps = c_.options->steps(), warmup = c_.options->warmup;
+    const std::uint64_t steps = c_.options->steps(), warmup = c_.options->warmup, thin = c_.options->thin;
     auto& progress = c_.control->chains[c_.chain];
     since_ = Clock::now();
     const auto until = since_ + slice;
@@ -93,7 +93,10 @@ class ChainOf final : public AnyChain {
       progress.accepted.store(accepted_, std::memory_order_relaxed);
       if (record.iteration > warmup) {
         record.account.count(info);
-        if ((record.iteration - warmup) % c_.options->thin == 0) {
+        if (thin == 1) {
+          emit(record);
+          record.statistics.push_back(DrawStatistics::of(info));
+        } else if ((record.iteration - warmup) % thin == 0) {
           emit(record);
           record.statistics.push_back(record.account.since_last_draw());
         }

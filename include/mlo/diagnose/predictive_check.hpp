@@ -12,6 +12,7 @@
 #include "mlo/chain/draws.hpp"
 #include "mlo/model/family.hpp"
 #include "mlo/model/glm.hpp"
+#include "mlo/model/grouped.hpp"
 
 namespace mlo {
 
@@ -22,7 +23,8 @@ struct PredictiveCheck {
   std::uint64_t draws = 0;  // data sets that were simulated, each from one draw
   bool binary = false;
   // Binary responses: tenths of the rows by their mean prediction, with low and high the least and the
-  // largest of them, and shares of ones. Others: bins of the response, and shares of the rows in them; the
+  // largest of them, and shares of ones; with group effects tenths by each draw's predictions, and the means
+  // of these figures over the draws. Others: bins of the response, and shares of the rows in them; the
   // first and the last bin also have what lies beyond them.
   struct Group {
     double low = 0, high = 0;
@@ -47,6 +49,11 @@ struct PredictiveCheckOptions {
 // Empty if responses of this model are not simulated: rows with weights, shares of trials, values too large
 // for a double.
 [[nodiscard]] std::optional<PredictiveCheck> predictive_check(const Glm& model, const FamilyNumbers& numbers,
+                                                              std::span<const ChainDraws> chains,
+                                                              const PredictiveCheckOptions& options);
+// The same with group effects; also empty if the chains do not hold their draws.
+[[nodiscard]] std::optional<PredictiveCheck> predictive_check(const GroupedModel& model,
+                                                              const FamilyNumbers& numbers,
                                                               std::span<const ChainDraws> chains,
                                                               const PredictiveCheckOptions& options);
 

@@ -37,7 +37,7 @@ struct ColumnDescription {
 struct DesignDescription {
   std::string response;
   std::vector<std::string> columns;  // of the design, as R names them
-  std::uint64_t parameters = 0;      // columns, and the second parameter of the family
+  std::uint64_t parameters = 0;      // those of the table of a fit
   struct Group {
     std::string name;
     std::uint64_t levels = 0;

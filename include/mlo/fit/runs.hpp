@@ -16,6 +16,7 @@ namespace mlo {
 [[nodiscard]] RunSummary read_summary(const std::string& run_directory);
 
 // What the posterior says of the effects of groups. Empty if there are none, or nothing was kept of them.
+// Throws as read_summary().
 [[nodiscard]] std::vector<GroupEffect> read_group_effects(const std::string& run_directory);
 
 // What a run directory holds, its draws too.

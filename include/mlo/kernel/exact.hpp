@@ -8,6 +8,7 @@
 // Coefficients that are kept apart (Expansion::apart) are moved by slices, between the other steps.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -62,12 +63,12 @@ class ExactKernel {
         pool_(&pool),
         proposal_(expansion_->dim(), with_cost(options.proposal)),
         simple_(expansion_->simple(model.quadratic_prior())),
-        here_(*expansion_),
-        there_(*expansion_),
+        points_{Point(*expansion_), Point(*expansion_)},
         theta_(model.dim()),
         room_(model.dim()),
         always_read_(expansion_->always_read()),
         constant_(expansion_->constant) {
+    posterior_gradient_.setZero(static_cast<Eigen::Index>(expansion_->dim()));
     if (!simple_) return;
     constant_ += model.log_prior(params(expansion_->centre));
     // The posterior's gradient at the centre in white coordinates, where its information L L' becomes the
@@ -82,30 +83,30 @@ class ExactKernel {
     StepInfo info;
     Stream stream = id.stream(Purpose::proposal);
     const Proposed proposed = propose(stream, id.iteration);
-    const double tilt = evaluate(there_);
+    const double tilt = evaluate(there());
     info.rows_read = always_read_;
-    info.log_ratio = tilt - here_.tilt;
-    if (!proposed.keeps_fit) info.log_ratio += 0.5 * (here_.square - there_.square) + proposed.log_q;
+    info.log_ratio = tilt - here().tilt;
+    if (!proposed.keeps_fit) info.log_ratio += 0.5 * (here().square - there().square) + proposed.log_q;
     info.finite = !std::isnan(info.log_ratio) && tilt > -std::numeric_limits<double>::infinity();
     if (info.finite) {
-      const RowLimit limit = expansion_->limit(here_, there_);
+      const RowLimit limit = expansion_->limit(here(), there());
       if (options_.audit_share > 0) maybe_audit(id, info);
       if (limit.rows < static_cast<double>(model_->rows())) {
         info.accepted = (R::with_polynomial || accepts(stream, info.log_ratio)) &&
-                        remainders_(stream, here_, there_, limit, info);
+                        remainders_(stream, here(), there(), limit, info);
       } else {
         all_rows(state, stream, proposed, info);
       }
     }
     if (info.accepted) {
-      std::swap(here_, there_);
-      unwhiten(here_.v, state.theta);
+      here_at_ = 1 - here_at_;
+      unwhiten(here(), state.theta);
       state.log_likelihood = log_likelihood_;
     }
     log_likelihood_ = std::numeric_limits<double>::quiet_NaN();
     learn(info);
     if (options_.slices) slice(state, id, info);
-    state.polynomial = constant_ + here_.tilt - 0.5 * here_.square;
+    state.polynomial = constant_ + here().tilt - 0.5 * here().square;
     return info;
   }
 
@@ -115,14 +116,14 @@ class ExactKernel {
   }
   void save(std::vector<double>& out) const {
     proposal_.save(out);
-    out.insert(out.end(), here_.v.begin(), here_.v.end());
+    out.insert(out.end(), here().v.begin(), here().v.end());
     out.push_back(learnt_ ? 1 : 0);
     if (learnt_) learnt_->save(out);
   }
   void load(std::span<const double> in) {
     proposal_.load(in);
-    const std::size_t p = here_.v.size();
-    std::copy_n(in.begin(), p, here_.v.begin());
+    const std::size_t p = here().v.size();
+    std::copy_n(in.begin(), p, here().v.begin());
     learnt_.reset();
     if (in[p] != 0) start_learning().load(in.subspan(p + 1));
     loaded_ = true;
@@ -136,15 +137,19 @@ class ExactKernel {
     double tilt = 0;
   };
 
-  // Into there_.
+  [[nodiscard]] Point& here() noexcept { return points_[here_at_]; }
+  [[nodiscard]] const Point& here() const noexcept { return points_[here_at_]; }
+  [[nodiscard]] Point& there() noexcept { return points_[1 - here_at_]; }
+
+  // Into there().
   struct Proposed {
     bool keeps_fit;  // the move leaves N(0, I) invariant, which the tilt is relative to;
     double log_q;    // otherwise log q(v | v') - log q(v' | v)
   };
   Proposed propose(Stream& stream, std::uint64_t iteration) {
     if (learnt_) [[unlikely]]
-      return {false, learnt_->propose(stream, here_.v, there_.v)};
-    return {!proposal_.propose(stream, iteration, here_.v, there_.v), 0};
+      return {false, learnt_->propose(stream, here().v, there().v)};
+    return {!proposal_.propose(stream, iteration, here().v, there().v), 0};
   }
 
   WhiteProposal::Options with_cost(WhiteProposal::Options options) const {
@@ -157,14 +162,14 @@ class ExactKernel {
   // learns its mean, covariance and tails.
   void learn(const StepInfo& info) {
     if (learnt_) {
-      learnt_->adapt(here_.v);
+      learnt_->adapt(here().v);
       return;
     }
     proposal_.learn(info.accepted, info.rows_read);
     if (proposal_.poor()) start_learning();
   }
   MixedProposal& start_learning() {
-    const auto p = static_cast<Eigen::Index>(here_.v.size());
+    const auto p = static_cast<Eigen::Index>(here().v.size());
     return learnt_.emplace(Laplace(Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Identity(p, p)));
   }
 
@@ -173,11 +178,11 @@ class ExactKernel {
     placed_ = true;
     if (!loaded_) {
       const Eigen::VectorXd v = expansion_->white(state.theta);
-      std::copy(v.data(), v.data() + v.size(), here_.v.begin());
+      std::copy(v.data(), v.data() + v.size(), here().v.begin());
     }
     theta_ = state.theta;
-    evaluate(here_);
-    if (!loaded_) unwhiten(here_.v, state.theta);
+    evaluate(here());
+    if (!loaded_) unwhiten(here(), state.theta);
   }
 
   // The coefficients that are apart. v stays where it is.
@@ -185,19 +190,13 @@ class ExactKernel {
     Stream stream = id.stream(Purpose::slices);
     state.log_likelihood += options_.slices->sweep(stream, state.theta, info);
     theta_ = state.theta;
-    evaluate(here_);
+    evaluate(here());
   }
 
   // Fills in the members of a Point that are derived from v; theta_ has the coefficients that are apart.
   double evaluate(Point& point) {
-    expansion_->derive(point);
-    double tilt = 0;
-    if (simple_) {
-      for (std::size_t j = 0; j < point.v.size(); ++j)
-        tilt += posterior_gradient_[static_cast<Eigen::Index>(j)] * point.v[j];
-    } else {
-      tilt = tilt_of(point);
-    }
+    double tilt = expansion_->derive(point, posterior_gradient_.data());
+    if (!simple_) tilt = tilt_of(point);
     tilt += expansion_->higher(point);
     return point.tilt = tilt;
   }
@@ -205,7 +204,7 @@ class ExactKernel {
   // A function of its own, so that evaluate() stays short enough for the compiler to make it part of step().
   [[gnu::noinline]] double tilt_of(const Point& point) {
     const Eigen::Map<const Eigen::VectorXd> v(point.v.data(), static_cast<Eigen::Index>(point.v.size()));
-    unwhiten(point.v, theta_);
+    unwhiten(point, theta_);
     double tilt = model_->log_prior(params(theta_)) + expansion_->gradient.dot(v) -
                   0.5 * v.dot(expansion_->information * v) + 0.5 * point.square;
     if (!expansion_->apart.empty())
@@ -214,21 +213,19 @@ class ExactKernel {
   }
 
   // theta = centre + L^-T v.
-  void unwhiten(const std::vector<double>& v, Eigen::VectorXd& theta) {
-    expansion_->place(v.data(), theta, room_);
-  }
+  void unwhiten(const Point& point, Eigen::VectorXd& theta) { expansion_->place(point, theta, room_); }
 
   void all_rows(const ChainState& state, Stream& stream, const Proposed& proposed, StepInfo& info) {
-    unwhiten(there_.v, theta_);
+    unwhiten(there(), theta_);
     log_likelihood_ = log_likelihood(*model_, *pool_, params(theta_));
-    double here = state.log_likelihood;
+    double before = state.log_likelihood;
     info.rows_read += model_->rows();
-    if (std::isnan(here)) {
-      here = log_likelihood(*model_, *pool_, params(state.theta));
+    if (std::isnan(before)) {
+      before = log_likelihood(*model_, *pool_, params(state.theta));
       info.rows_read += model_->rows();
     }
-    const double log_q = proposed.keeps_fit ? 0.5 * (there_.square - here_.square) : proposed.log_q;
-    info.log_ratio = log_likelihood_ - here + model_->log_prior(params(theta_)) -
+    const double log_q = proposed.keeps_fit ? 0.5 * (there().square - here().square) : proposed.log_q;
+    info.log_ratio = log_likelihood_ - before + model_->log_prior(params(theta_)) -
                      model_->log_prior(params(state.theta)) + log_q;
     info.finite = !std::isnan(info.log_ratio);
     info.accepted = info.finite && accepts(stream, info.log_ratio);
@@ -242,13 +239,13 @@ class ExactKernel {
 
   // Every row's bound, and the sum of polynomial and remainders against the model's own log-likelihood.
   void audit(StepInfo& info) {
-    const auto sums = remainders_.over_all_rows(*pool_, here_, there_);
+    const auto sums = remainders_.over_all_rows(*pool_, here(), there());
     Eigen::VectorXd from = theta_, to = theta_;
-    unwhiten(here_.v, from);
-    unwhiten(there_.v, to);
+    unwhiten(here(), from);
+    unwhiten(there(), to);
     const double direct = log_likelihood(*model_, *pool_, params(to)) + model_->log_prior(params(to)) -
                           log_likelihood(*model_, *pool_, params(from)) - model_->log_prior(params(from));
-    const double pieces = there_.tilt - here_.tilt + 0.5 * (here_.square - there_.square) + sums.change;
+    const double pieces = there().tilt - here().tilt + 0.5 * (here().square - there().square) + sums.change;
     info.audited = true;
     info.audit_error = std::abs(direct - pieces);
     info.bound_violations += sums.violations;
@@ -263,12 +260,14 @@ class ExactKernel {
   std::optional<MixedProposal> learnt_;  // instead, where that suits better
   bool simple_;                          // the prior is a quadratic function of v, and nothing is apart
   bool placed_ = false, loaded_ = false;
-  Eigen::VectorXd posterior_gradient_;
-  Point here_, there_;
+  Eigen::VectorXd posterior_gradient_;  // 0 unless simple_
+  // Where the chain is, and the point that it may move to. They change their parts, not their places.
+  std::array<Point, 2> points_;
+  std::size_t here_at_ = 0;
   Eigen::VectorXd theta_, room_;
   std::uint64_t always_read_;                                         // rows that every step reads
   double constant_;                                                   // the log posterior where the tilt is 0
-  double log_likelihood_ = std::numeric_limits<double>::quiet_NaN();  // at there_, if this step knows it
+  double log_likelihood_ = std::numeric_limits<double>::quiet_NaN();  // at there(), if this step knows it
 };
 
 template <ExactModel M>

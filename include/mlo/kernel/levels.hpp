@@ -20,12 +20,31 @@
 
 namespace mlo {
 
+class FactorGlm;
+
+namespace level_passes {
+struct Levels;
+struct Cells;
+}  // namespace level_passes
+
+// More rows than the bounds ask for make a decision about many levels at once less noisy. Warm-up learns how
+// many times as many it takes.
+struct RowBoost {
+  double factor = 4;
+  // `noise`: the variance of a decision that was made with the factor.
+  void learn(double noise, double most) noexcept;
+};
+
 struct LevelOptions {
   // Whether all rows concerned are read for every decision. Needed where there are no bounds.
   bool all_rows = false;
-  std::size_t scale_moves = 2;  // of a covariance together with its effects, per sweep
-  // More rows than the bounds ask for make a decision about many levels at once less noisy.
-  double boost_coefficients = 8, boost_scales = 24;
+  std::size_t scale_moves =
+      2;                   // of a covariance together with its effects, per sweep, if groupings are crossed
+  double most_boost = 24;  // RowBoost's
+  // Not null: the groupings are this model's factors, whose standard deviations are known and whose priors
+  // decide (factors.hpp). It must outlive the kernel.
+  const FactorGlm* factors = nullptr;
+  double audit_share = 0;  // of the sweeps after warm-up: expansion and bounds are compared with all rows
   // For tests that must fail: rows are not read; bounds are multiplied by this.
   bool remainders = true;
   double bound_factor = 1;
@@ -36,6 +55,11 @@ class LevelKernel {
  public:
   // The pool is for the levels of one grouping; it must outlive the kernel.
   LevelKernel(std::shared_ptr<const LevelReference> reference, const LevelOptions& options, ThreadPool& pool);
+  LevelKernel(LevelKernel&&) noexcept;
+  LevelKernel& operator=(LevelKernel&&) noexcept;
+  LevelKernel(const LevelKernel&) = delete;
+  LevelKernel& operator=(const LevelKernel&) = delete;
+  ~LevelKernel();
 
   [[nodiscard]] Promise promise() const noexcept { return Promise::exact; }
   StepInfo step(ChainState& state, const StepId& id);
@@ -63,83 +87,107 @@ class LevelKernel {
   [[nodiscard]] const Acceptance& of_scales() const noexcept { return scale_acceptance_; }
 
  private:
-  // What a sweep keeps of one grouping, level after level.
-  struct Group {
-    std::vector<double> beta;    // d: decoupled effects
-    std::vector<double> ma;      // d: M alpha
-    std::vector<double> linear;  // d: the log-likelihood's expansion in beta, given all else: slope at 0
-    std::vector<double> bend;    // d x d: and minus its second derivatives there
-    std::vector<double> cubes;   // sum over rows of |gamma|^3, gamma the other groupings' part of t
-    std::vector<double> others;  // the largest |gamma|
-    std::vector<double> share;   // of the bound of the coefficients' move
-    Eigen::MatrixXd omega;       // the effects' precision
-    double log_det = 0;          // its log determinant
-    LearntWalk walk;             // of the covariance
-  };
+  struct Group;  // what a chain keeps of one grouping
+  struct Event;  // a row that was drawn for a move of a level
+  struct CurvedBatch;
   // A row's parts of t: the columns', this grouping's multipliers, the other groupings'.
   struct RowPlace {
     double u = 0, gamma = 0;
     std::array<double, LevelRows::most_effects> z;
   };
-
-  [[nodiscard]] bool all_rows() const noexcept { return options_.all_rows; }
-
-  void enter(const ChainState& state);
-  void leave(ChainState& state) const;
-  void apply_m();
-  void read_predictors();
-
-  void prepare(std::size_t k);
-  void prepare_from_rows(std::size_t k);
-  template <int d>
-  void sweep_levels(std::size_t k, const StepId& id, StepInfo& info);
+  // A plain grouping within another: the outer level of each inner one.
+  struct Nested {
+    std::size_t outer, inner;
+    std::vector<std::uint32_t> level;
+  };
   struct Tally {
     std::uint64_t rows = 0, violations = 0;
     Acceptance levels;
   };
-  template <int d>
+
+  [[nodiscard]] bool all_rows() const noexcept { return options_.all_rows; }
+  // Whether rows are drawn: a gaussian likelihood has no remainders.
+  [[nodiscard]] bool draws_rows() const noexcept {
+    return !all_rows() && options_.remainders && reference_->has_curve();
+  }
+
+  [[nodiscard]] const level_passes::Levels& lanes(Group& group) const noexcept;
+  [[nodiscard]] const level_passes::Levels& lanes(std::size_t k) noexcept;
+
+  [[nodiscard]] level_passes::Cells cells_of(std::size_t k) const noexcept;
+  void enter(const ChainState& state);
+  void leave(ChainState& state);
+  void read_point();  // into point_
+  void apply_m();
+  void read_predictors();
+  void read_likelihood(ChainState& state, StepInfo& info);
+
+  void prepare(std::size_t k);
+  void prepare_from_rows(std::size_t k);
+  void sweep_levels(std::size_t k, const StepId& id, StepInfo& info);
   void sweep_chunk(std::size_t k, std::size_t first, std::size_t last, Stream& stream, Tally& tally);
-  void slice_level(std::size_t k, std::size_t level, Stream& stream, Tally& tally);
+  // `beyond`: of the prior, besides the normal one, as the effect moves by its argument.
+  template <class Beyond>
+  void slice_level(std::size_t k, std::size_t level, Stream& stream, Tally& tally, const Beyond& beyond);
+  void decide_factor(std::size_t k, const StepId& id, StepInfo& info);
+  struct Proposed;
+  [[nodiscard]] Proposed law_of_level(std::size_t k, std::size_t level, double pull,
+                                      double curvature) const noexcept;
+  // Whether a move of one level to its `next` is accepted, given the log ratio of all but the likelihood.
+  bool decide_level(std::size_t k, std::size_t level, double log_ratio, Stream& stream, StepInfo& info);
   void set_precision(std::size_t k);
 
+  struct EffectTotals {
+    Eigen::VectorXd sum;      // of b
+    Eigen::MatrixXd squares;  // of b b'
+  };
+  [[nodiscard]] EffectTotals effect_totals(std::size_t k);
   void move_covariance(std::size_t k, Stream& stream, StepInfo& info);
   void draw_covariance(std::size_t k, Stream& stream);
-  template <int d>
   void scale_together(std::size_t k, Stream& stream, StepInfo& info);
-  template <int d>
   void scale_signed(std::size_t k, std::size_t effect, Stream& stream, StepInfo& info);
-  // Whether a move of all effects of a grouping to `next_` is accepted, given the log ratio of all but the
-  // rows' remainders (or, if all rows are read, of all but the likelihood).
-  template <int d>
-  bool decide_effects(std::size_t k, double log_ratio, double boost, Stream& stream, StepInfo& info);
+  // Whether a move of all effects of a grouping to its `next` is accepted, given the log ratio of all but the
+  // likelihood.
+  bool decide_effects(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
+  bool decide_by_all_rows(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
 
   bool move_coefficients(Stream& stream, StepInfo& info);
+  bool move_with_factors(const Eigen::VectorXd& next, double log_ratio, Stream& stream);
+  bool move_by_all_rows(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
+  [[nodiscard]] double effects_prior();
   [[nodiscard]] double thin_coefficients(const Eigen::VectorXd& moved, const Eigen::VectorXd& next,
                                          Stream& stream, StepInfo& info);
   void shift(std::size_t k, std::size_t effect, Stream& stream);
-  void move_second(Stream& stream, StepInfo& info);
+  void find_nested();
+  void shift_nested(const Nested& pair, Stream& stream);
+  void shift_between(std::size_t j, std::size_t k, Stream& stream);
+  void move_second(double polynomial, Stream& stream, StepInfo& info);
 
-  [[nodiscard]] double polynomial() const;
-  [[nodiscard]] double likelihood_polynomial() const;
-  // The change of the expansion between two values of a level's effects.
-  template <int d>
-  [[nodiscard]] double level_surrogate(std::size_t k, std::size_t level, const double* from,
-                                       const double* to) const noexcept;
-  // c_i / (sizes): the bound of a level's rows for a move of its effects, own part and the part per
-  // |gamma|^3.
-  struct LevelBound {
-    double own = 0, cross = 0;
-    bool finite = true;
-  };
-  template <int d>
-  [[nodiscard]] LevelBound level_bound(std::size_t k, std::size_t level, const double* from,
-                                       const double* to) const noexcept;
+  // What a move of all effects of a grouping is decided by, against all rows, and all rows' bounds.
+  void audit(std::size_t k, Stream& stream, StepInfo& info);
+  [[nodiscard]] double likelihood_of_moved_effects(std::size_t k) const;
+
+  [[nodiscard]] double likelihood_polynomial();
+  [[nodiscard]] double log_posterior(double polynomial);
+  [[nodiscard]] double log_prior();
+  [[nodiscard]] double prior_of_factors() const;
+  // The change of the expansion of one level, for a move of its effect.
+  [[nodiscard]] double level_surrogate(std::size_t k, std::size_t level, double from,
+                                       double to) const noexcept;
   [[nodiscard]] RowPlace place(std::size_t k, std::size_t row) const noexcept;
+  // What each drawn row adds to the log ratio of its level's move: add(event, log ratio). Returns the
+  // variance of the sum.
+  template <class Add>
+  double read_events(std::size_t k, std::span<const Event> events, Stream& stream, double boost,
+                     std::uint64_t& violations, const Add& add) const;
   [[nodiscard]] double remainders_of_level(std::size_t k, std::size_t level, const double* from,
                                            const double* to) const;
+  [[nodiscard]] double beyond_curve(std::size_t k, std::size_t level, double from, double to) const;
   [[nodiscard]] double likelihood_of_level(std::size_t k, std::size_t level, const double* delta) const;
-  [[nodiscard]] std::size_t draw_row(std::size_t k, std::size_t level, double own, double cross,
-                                     Stream& stream) const noexcept;
+  // The predictors of a level's rows after its effects have moved by `delta`.
+  void add_to_predictors(std::size_t k, std::size_t level, const double* delta);
+  [[nodiscard]] std::size_t draw_by_length(std::size_t k, std::size_t level, Stream& stream) const noexcept;
+  [[nodiscard]] std::size_t draw_row(std::size_t k, std::size_t level, Stream& stream) const noexcept;
 
   std::shared_ptr<const LevelReference> reference_;
   const GroupedModel* model_;
@@ -154,8 +202,10 @@ class LevelKernel {
   Eigen::VectorXd alpha_;
   double length_ = 0;  // |L'alpha|
   std::vector<Group> groups_;
-  std::vector<std::vector<double>> next_;  // proposed effects, decoupled, by grouping
-  HugeVector<double> eta_;                 // all rows' predictors, if all rows are read
+  std::vector<Nested> nested_;
+  RowBoost boost_;          // of the coefficients' move
+  double cells_ = 0;        // the expansion in the effects of all groupings but the last
+  HugeVector<double> eta_;  // all rows' predictors, if all rows are read
   Eigen::VectorXd prior_gradient_;
   Eigen::MatrixXd prior_information_;
   bool frozen_ = false;

@@ -28,11 +28,15 @@ enum class Thinning {
   factorised,  // rates max(0, -r) and max(0, r): the first row against the move rejects it
 };
 
-// u < exp(log_ratio), without the random number or the exponential where the answer is known: e^x >= 1 + x.
+// u < exp(log_ratio), without the exponential where the answer is known: e^x >= 1 + x. A random number is
+// used up unless log_ratio >= 0. That is a coin toss, which no branch predictor can learn: so it is no
+// branch.
 [[nodiscard]] inline bool accepts(Stream& stream, double log_ratio) noexcept {
-  if (log_ratio >= 0) return true;
-  const double u = uniform(stream);
-  return u < 1 + log_ratio || u < std::exp(log_ratio);
+  const double u = uniform_of(stream.peek());
+  stream.skip(log_ratio >= 0 ? 0 : 1);
+  if (u < 1 + log_ratio) [[likely]]
+    return true;
+  return u < std::exp(log_ratio);
 }
 
 // Law: with a(from, to) the probability that a move survives, a(from, to) / a(to, from) = exp(sum_i r_i),
@@ -42,7 +46,7 @@ template <class E, BoundRows S>
 class RemainderTest {
  public:
   using Point = typename E::Point;
-  static constexpr bool with_polynomial = false;
+  static constexpr bool with_polynomial = E::one_number;
 
   RemainderTest(std::shared_ptr<const E> expansion, Thinning thinning) requires std::same_as<S, TableRows>
       : RemainderTest(expansion, thinning, TableRows(expansion->rows)) {}
@@ -54,10 +58,18 @@ class RemainderTest {
 
   // `limit` is a cheap upper bound on the mean number of rows. The tighter bound is worth computing only if
   // the looser one would read at least one row.
+  // With the polynomial, one exponential number decides about it and says when the first row arrives: above
+  // minus the log ratio, what is left of it is an exponential number again.
   bool operator()(Stream& stream, const Point& from, const Point& to, const RowLimit& limit, StepInfo& info) {
     const double most = limit.rows;
-    const double first = most <= few ? exponential(stream) : 0;
-    if (first >= most) return true;
+    double first = 0;
+    if constexpr (with_polynomial) {
+      first = exponential(stream) + std::min(info.log_ratio, 0.0);
+      if (first <= 0) return false;
+    } else if (most <= few) {
+      first = exponential(stream);
+    }
+    if (most <= few && first >= most) return true;
     const double mean = expansion_->mean_rows(limit, from, to);
     const std::uint64_t count = most <= few ? arrivals(stream, first, mean) : poisson(stream, mean);
     if (count == 0) return true;

@@ -39,7 +39,7 @@ struct MethodOptions {
   std::string start = "laplace";
 
   std::int64_t chains = 4;
-  std::int64_t warmup = 1000;
+  std::optional<std::int64_t> warmup{};
   std::int64_t draws = 1000;
   std::optional<std::int64_t> thin{};
   std::optional<std::uint64_t> seed{};

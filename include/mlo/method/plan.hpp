@@ -18,9 +18,14 @@ inline constexpr std::int64_t usual_shards = 8;
 // What the plan has to know about the data and the model.
 struct DataFacts {
   std::size_t rows = 0;
-  std::size_t dim = 0;        // parameters
-  bool all_positive = false;  // every parameter is, and its own working coordinate
+  std::size_t dim = 0;                      // parameters
+  bool all_positive = false;                // every parameter is, and its own working coordinate
+  std::optional<std::size_t> covariance{};  // with group effects: parameters of their largest covariance
 };
+
+// Steps of warm-up, unless the options say. A sweep over group effects is worth many steps of other kernels:
+// its warm-up only learns the law that covariances are proposed from, with more sweeps the more parameters.
+[[nodiscard]] std::size_t usual_warmup(const DataFacts& facts) noexcept;
 
 struct ProposalPlan {
   enum class Kind : std::uint8_t {

@@ -181,7 +181,8 @@ void suprema(const LogPhiCurve& curve, int k, Intervals at, std::span<double> ou
 void suprema(const ExpCurve& curve, int k, Intervals at, std::span<double> out) noexcept;
 void suprema(const StudentCurve& curve, int k, Intervals at, std::span<double> out) noexcept;
 
-// How a family's rows look as a curve: scale * f(e + direction * t) + tilt * t, up to a constant.
+// How a family's rows look as a curve: scale * f(e + direction * t) + tilt * t, up to a constant. Law: scales
+// are not negative, and |direction| is the same for all rows.
 struct RowShape {
   double e, scale, direction, tilt;
 };
@@ -223,6 +224,10 @@ class RowCurve {
                        std::span<const double> to, std::span<double> out) const noexcept = 0;
   // Whether a row is scale * -e^(direction * t) + tilt * t, with e = 0: then t = u + v makes a product.
   [[nodiscard]] virtual bool exponential() const noexcept = 0;
+  // Whether f(x) = -log(1 + e^x).
+  [[nodiscard]] virtual bool softplus() const noexcept = 0;
+  // Whether every row's scale is 1, and all directions are the same.
+  [[nodiscard]] virtual bool unscaled() const noexcept { return false; }
   // steepest() over |t| <= radius.
   virtual void slopes(std::span<const RowShape> rows, std::span<const double> radius,
                       std::span<double> out) const noexcept = 0;
@@ -239,6 +244,7 @@ class CurveRows : public RowCurve {
     mlo::suprema(curve_, k, {e, radius}, out);
   }
   [[nodiscard]] bool exponential() const noexcept final { return std::same_as<C, ExpCurve>; }
+  [[nodiscard]] bool softplus() const noexcept final { return std::same_as<C, SoftplusCurve>; }
   void third(std::span<const double> e, std::span<double> out) const noexcept final {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = curve_.derivative(3, e[i]);
   }

@@ -36,6 +36,9 @@ class GroupedModel {
  public:
   // Throws UsageError (priors), DataError, ModelError.
   GroupedModel(Design design, std::shared_ptr<const Family> family, const GroupPriorOptions& priors);
+  // Of rows and laws that are ready: design(), start() and twins are empty.
+  GroupedModel(LevelRows rows, std::shared_ptr<const Family> family, Layout layout,
+               std::vector<GroupCovariance> covariances);
 
   [[nodiscard]] const LevelRows& rows() const noexcept { return rows_; }
   [[nodiscard]] const Family& family() const noexcept { return *family_; }

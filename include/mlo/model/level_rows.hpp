@@ -15,13 +15,66 @@
 
 namespace mlo {
 
+// The rows' levels: two bytes per row where that is enough.
+class LevelCodes {
+ public:
+  LevelCodes() = default;
+  LevelCodes(std::size_t rows, std::size_t levels);
+  [[nodiscard]] std::uint32_t operator[](std::size_t row) const noexcept {
+    return wide_.empty() ? narrow_[row] : wide_[row];
+  }
+  void set(std::size_t row, std::uint32_t level) noexcept {
+    if (wide_.empty())
+      narrow_[row] = static_cast<std::uint16_t>(level);
+    else
+      wide_[row] = level;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return wide_.empty() ? narrow_.size() : wide_.size(); }
+  void prefetch(std::size_t row) const noexcept {
+    if (wide_.empty())
+      __builtin_prefetch(narrow_.data() + row);
+    else
+      __builtin_prefetch(wide_.data() + row);
+  }
+
+ private:
+  HugeVector<std::uint16_t> narrow_;
+  HugeVector<std::uint32_t> wide_;
+};
+
+// The rows' responses: a byte per row where all of them are whole numbers that fit into one.
+class RowResponses {
+ public:
+  void resize(std::size_t rows, bool bytes);
+  [[nodiscard]] double operator[](std::size_t row) const noexcept {
+    return wide_.empty() ? static_cast<double>(narrow_[row]) : wide_[row];
+  }
+  void set(std::size_t row, double y) noexcept {
+    if (wide_.empty())
+      narrow_[row] = static_cast<std::uint8_t>(y);
+    else
+      wide_[row] = y;
+  }
+  // Those of rows first, first + 1, ..., as many as there is room for, where they lie or in `room`.
+  [[nodiscard]] std::span<const double> read(std::size_t first, std::span<double> room) const noexcept {
+    if (!wide_.empty()) return std::span(wide_).subspan(first, room.size());
+    for (std::size_t k = 0; k < room.size(); ++k) room[k] = static_cast<double>(narrow_[first + k]);
+    return room;
+  }
+  void sort(std::span<const RowId> order);
+
+ private:
+  HugeVector<std::uint8_t> narrow_;
+  HugeVector<double> wide_;
+};
+
 // One group term: which level a row belongs to, and what multiplies the level's effects.
 struct Grouping {
   std::string name;
   std::vector<std::string> level_names, effects;
   bool intercept = true;              // whether effect 0 is multiplied by 1
   bool correlated = true;             // whether the covariance has correlations
-  HugeVector<std::uint32_t> codes;    // by row
+  LevelCodes codes;                   // by row
   HugeVector<float> z;                // multipliers of the effects but the intercept, row after row
   std::vector<std::uint32_t> starts;  // one per level and one more
   HugeVector<RowId> order;            // rows by level; empty: rows lie in this order
@@ -50,7 +103,12 @@ struct LevelCells {
   struct Of {
     std::vector<std::uint32_t> starts;  // one per level and one more
     HugeVector<std::uint32_t> ids;      // the cells of a level
-    HugeVector<std::uint32_t> others;   // per cell, the levels of the other groupings, in order
+    // The cells' levels in the other groupings, one array after the other.
+    HugeVector<std::uint32_t> others;
+    [[nodiscard]] std::size_t cells() const noexcept { return ids.size(); }
+    [[nodiscard]] const std::uint32_t* levels_in(std::size_t other) const noexcept {
+      return others.data() + other * cells();
+    }
   };
   std::vector<std::uint32_t> starts;  // rows of a cell; one more than cells
   std::vector<Of> of;                 // by grouping
@@ -70,7 +128,10 @@ class LevelRows {
   [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
   [[nodiscard]] const float* x(std::size_t row) const noexcept { return x_.data() + row * columns_; }
   [[nodiscard]] double y(std::size_t row) const noexcept { return y_[row]; }
-  [[nodiscard]] std::span<const double> responses() const noexcept { return y_; }
+  // The responses of rows first, first + 1, ..., as many as there is room for.
+  [[nodiscard]] std::span<const double> responses(std::size_t first, std::span<double> room) const noexcept {
+    return y_.read(first, room);
+  }
   [[nodiscard]] double offset(std::size_t row) const noexcept { return offset_.empty() ? 0 : offset_[row]; }
   [[nodiscard]] bool weighted() const noexcept { return !weight_.empty(); }
   [[nodiscard]] double weight(std::size_t row) const noexcept { return weight_.empty() ? 1 : weight_[row]; }
@@ -82,14 +143,18 @@ class LevelRows {
     const char* const at = reinterpret_cast<const char*>(x(row));
     __builtin_prefetch(at);
     __builtin_prefetch(at + columns_ * sizeof(float) - 1);
+    for (const Grouping& group : groups_) group.codes.prefetch(row);
   }
 
  private:
+  void take_rows(Design& design);
+  void sort_rows(std::span<const RowId> order);
   void make_cells();
 
   std::size_t rows_ = 0, columns_ = 0;
   HugeVector<float> x_;
-  HugeVector<double> y_, offset_, weight_;
+  RowResponses y_;
+  HugeVector<double> offset_, weight_;
   std::vector<Grouping> groups_;
   LevelCells cells_;
 };

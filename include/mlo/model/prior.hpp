@@ -31,6 +31,8 @@ class Prior {
 
   // Normalised; minus infinity outside the support; 0 for flat.
   [[nodiscard]] double log_density(double x) const noexcept;
+  // The probability of a positive number; of a proper prior.
+  [[nodiscard]] double share_above_zero() const;
 
   // For mode finding: the value, slope and curvature (minus the second derivative, never negative) of the log
   // density. The kink of laplace is rounded over its scale, so that Newton's method works, and so that the

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ struct PriorFact {
   std::string text{};  // as Prior::text() writes it
   // It is the prior of the predictor at the columns' means, not of the parameter itself.
   bool at_means = false;
+  bool above_zero = false;  // only its part above 0 holds
+  // Of a correlation, whose text says lkj: (1 + rho) / 2 ~ beta(shape, shape). 0: of another parameter.
+  double correlation_shape = 0;
+
+  [[nodiscard]] std::string words() const;
+  // Empty where it is not known, or not proper, or not of the parameter itself.
+  [[nodiscard]] std::vector<double> density(std::span<const double> x) const;
 };
 
 // A factor whose levels have coefficients.
@@ -48,6 +56,7 @@ struct RunFacts {
   std::vector<FactorFact> factors{};
   RowsReadFact rows_read{};
   std::optional<PredictiveCheck> check{};
+  std::string no_check{};  // why there is none, where that is worth saying; options in backquotes
 };
 
 [[nodiscard]] Json facts_to_json(const RunFacts& facts);

@@ -3,7 +3,9 @@
 // it is needed: mlo neither needs it to be built nor to do anything else.
 //
 // Groups `posterior` (a variable per parameter) and `sample_stats` (lp, acceptance_rate, rows_read,
-// noise_sd), each with the dimensions chain and draw. Numbers are those of the draws, to the last bit. The
+// noise_sd), each with the dimensions chain and draw. The effects of a grouping g are the variable r_g of
+// `posterior`, of floats, with the dimensions chain, draw, g and g_effect, whose coordinates are the names of
+// the levels and of the effects. Numbers are those of the draws, to the last bit. The
 // same draws give the same bytes: there are no times in the file, unless SOURCE_DATE_EPOCH is set, which
 // becomes created_at.
 #pragma once
@@ -18,10 +20,18 @@
 
 namespace mlo {
 
+// The effects of all levels of a grouping.
+struct NetcdfEffects {
+  std::string group;
+  std::vector<std::string> levels, effects;
+  std::vector<std::size_t> places;  // in a draw of ChainDraws::effects: of the first level's effects, ...
+};
+
 struct NetcdfInput {
   std::vector<std::string> names;  // of the parameters, as in the summary; kept as `long_name`
   std::span<const ChainDraws>
       chains;  // at least one. Of chains that differ in length the first draws are written
+  std::vector<NetcdfEffects> groupings;  // whose draws the chains hold
   // Attributes of both groups, besides inference_library.
   std::string version;  // of mlo
   std::vector<std::pair<std::string, std::string>> texts;

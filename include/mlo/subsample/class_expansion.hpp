@@ -160,7 +160,7 @@ struct ClassExpansion {
 
   [[nodiscard]] std::size_t dim() const noexcept { return static_cast<std::size_t>(centre.size()); }
   [[nodiscard]] Point point() const { return {dim(), width, classes}; }
-  void derive(Point& point) const noexcept;
+  double derive(Point& point, const double* slope) const noexcept;  // as Expansion's
   // The mean number of rows that a move draws; infinite where the bounds do not hold. Symmetric.
   [[nodiscard]] RowLimit limit(const Point& from, const Point& to) const noexcept {
     if (!(from.radius <= radius && to.radius <= radius)) return {0, std::numeric_limits<double>::infinity()};
@@ -189,8 +189,8 @@ struct ClassExpansion {
   [[nodiscard]] double higher(const Point& point) const noexcept {
     return point.always + (order == 3 ? cubic(point.padded.data()) : 0);
   }
-  void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& /*room*/) const noexcept {
-    to_theta(v, theta.data());
+  void place(const Point& point, Eigen::VectorXd& theta, Eigen::VectorXd& /*room*/) const noexcept {
+    to_theta(point.v.data(), theta.data());
   }
   [[nodiscard]] Eigen::VectorXd white(const Eigen::VectorXd& theta) const {
     return whiten * (theta - centre);

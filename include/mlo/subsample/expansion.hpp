@@ -54,10 +54,13 @@ struct PairGeometry {
 //   order 3: the same two, |delta| (|v|^3 + |v'|^3) / 12 and (|v|^4 + |v'|^4) / 24.
 [[nodiscard]] double pair_bound(int order, const PairGeometry& g) noexcept;
 
-// Only the second of the bounds, from the squared lengths: an upper bound on pair_bound().
+// Only the second of the bounds, an upper bound on pair_bound(): the part of one of the points, from its
+// squared length, and both parts.
+[[nodiscard]] inline double loose_pair_bound(int order, double square) noexcept {
+  return order == 3 ? square * square * (1.0 / 24) : square * std::sqrt(square) * (1.0 / 6);
+}
 [[nodiscard]] inline double loose_pair_bound(int order, double from_square, double to_square) noexcept {
-  if (order == 3) return (from_square * from_square + to_square * to_square) / 24;
-  return (from_square * std::sqrt(from_square) + to_square * std::sqrt(to_square)) / 6;
+  return loose_pair_bound(order, from_square) + loose_pair_bound(order, to_square);
 }
 
 // E M(v, v') for independent v, v' ~ N(0, I), by the second of the bounds.
@@ -73,7 +76,11 @@ struct RowLimit {
 };
 
 struct Expansion {
-  using Point = WhitePoint;
+  struct Point : WhitePoint {
+    using WhitePoint::WhitePoint;
+    double loose = 0;  // this end's part of the loose bound
+  };
+  static constexpr bool one_number = false;  // decides about the polynomial and the first row
 
   const RowCurve* curve;  // the model's, which outlives this
   int order;
@@ -97,12 +104,17 @@ struct Expansion {
   [[nodiscard]] std::size_t always_read() const noexcept { return apart.rows.size(); }
   [[nodiscard]] std::size_t dim() const noexcept { return rows.dim(); }  // of v
   [[nodiscard]] Point point() const { return {rows.dim(), rows.stride()}; }
-  void derive(Point& point) const noexcept { point.derive(); }
+  // Fills in the members of a point that are derived from v; returns slope'v.
+  double derive(Point& point, const double* slope) const noexcept {
+    const double product = point.derive(slope);
+    point.loose = loose_pair_bound(order, point.square);
+    return product;
+  }
 
   // From the points' lengths alone; infinite where the rows' bounds do not hold. Symmetric.
   [[nodiscard]] RowLimit limit(const Point& from, const Point& to) const noexcept {
     const double scale = factor(from, to) * total_bound;
-    return {scale, scale * loose_pair_bound(order, from.square, to.square)};
+    return {scale, scale * (from.loose + to.loose)};
   }
   // The same from all there is to know about the pair, which takes longer.
   [[nodiscard]] double mean_rows(const RowLimit& limit, const Point& from, const Point& to) const noexcept {
@@ -126,11 +138,19 @@ struct Expansion {
     return order == 3 ? cubic(point.padded.data()) : 0;
   }
   // theta moved to v; the coefficients that are apart move along, as Apart says.
-  void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const;
+  void place(const Point& point, Eigen::VectorXd& theta, Eigen::VectorXd& room) const {
+    const double* const v = point.v.data();
+    if (apart.empty()) {
+      to_theta(v, theta.data());
+    } else {
+      place_with_apart(v, theta, room);
+    }
+  }
   // v of theta.
   [[nodiscard]] Eigen::VectorXd white(const Eigen::VectorXd& theta) const;
 
  private:
+  void place_with_apart(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const;
   // The factor by which the bounds of the innermost shell must be multiplied.
   [[nodiscard]] double factor(const Point& from, const Point& to) const noexcept {
     const double square = std::max(from.square, to.square);

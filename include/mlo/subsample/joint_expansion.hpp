@@ -29,6 +29,7 @@
 #include "mlo/model/surface.hpp"
 #include "mlo/subsample/drawn_rows.hpp"
 #include "mlo/subsample/expansion.hpp"
+#include "mlo/subsample/interval_polynomial.hpp"
 #include "mlo/subsample/white_point.hpp"
 
 namespace mlo {
@@ -38,13 +39,15 @@ struct JointBox {
 };
 
 struct JointPoint : WhitePoint {
-  using WhitePoint::WhitePoint;
+  JointPoint(std::size_t dim, std::size_t stride) : WhitePoint(dim, stride), form((dim + 7) / 8 * 8, 0.0F) {}
   double u = 0, radius = 0;                    // |v_beta|
+  std::vector<float> form;                     // v_beta and u, padded with zeros: for the cubic form
   std::array<double, most_monomials> sizes{};  // m(v) / E m
 };
 
 struct JointExpansion {
   using Point = JointPoint;
+  static constexpr bool one_number = true;  // decides about the polynomial and the first row
 
   std::shared_ptr<const RowSurface> surface;
   JointOrder order;
@@ -57,10 +60,10 @@ struct JointExpansion {
   Eigen::VectorXd gradient;    // of the log-likelihood, in v
   Eigen::MatrixXd information;
   DrawnRows rows;          // with their c_i as bounds; a record's last w is its second number
-  CubicForm cubic;         // sums of t^3, for order three
-  Eigen::MatrixXd square;  // sums of t^2 u, unless the order is two
+  CubicForm cubic;         // for order three: all sums of degree 3 as a form in v_beta and u
+  Eigen::MatrixXd square;  // for order mixed: sums of t^2 u,
   Eigen::VectorXd linear;  // of t u^2
-  double third = 0;        // of u^3
+  double third = 0;        // and of u^3
   double weight = 0;       // of all rows: the common term counts as often
   double total_bound = 0;  // sum of the c_i
   std::array<double, most_monomials> inverse_expected{};
@@ -68,9 +71,10 @@ struct JointExpansion {
   // The log prior of the second parameter at u, without its Taylor polynomial of degree 2. Empty: the kernel
   // evaluates all priors as they are.
   std::function<double(double u)> prior_of_second;
-  double sd_of_second = 0;  // of u, by the Laplace fit
-  double constant = 0;      // the log-likelihood at the centre
-  double passes = 0;        // over the data, to compute all this
+  IntervalPolynomial along_second;  // terms_of_second(), where it is smooth enough
+  double sd_of_second = 0;          // of u, by the Laplace fit
+  double constant = 0;              // the log-likelihood at the centre
+  double passes = 0;                // over the data, to compute all this
 
   // Rows per step, roughly.
   [[nodiscard]] double expected_rows() const noexcept;
@@ -78,7 +82,7 @@ struct JointExpansion {
 
   [[nodiscard]] std::size_t dim() const noexcept { return u_of_v.size(); }
   [[nodiscard]] Point point() const { return {dim(), rows.stride()}; }
-  void derive(Point& point) const noexcept;
+  double derive(Point& point, const double* slope) const noexcept;  // as Expansion's
   [[nodiscard]] RowLimit limit(const Point& from, const Point& to) const noexcept {
     const double radius = std::max(from.radius, to.radius);
     const double width = std::max(std::abs(from.u), std::abs(to.u));
@@ -100,7 +104,10 @@ struct JointExpansion {
   }
   [[nodiscard]] bool has_cubic() const noexcept { return order == JointOrder::three; }
   [[nodiscard]] double higher(const Point& point) const noexcept;
-  void place(const double* v, Eigen::VectorXd& theta, Eigen::VectorXd& room) const noexcept;
+  // The part of higher() that depends on u alone and is no polynomial: the term that all rows have in common,
+  // and the prior.
+  [[nodiscard]] double terms_of_second(double u) const;
+  void place(const Point& point, Eigen::VectorXd& theta, Eigen::VectorXd& room) const noexcept;
   [[nodiscard]] Eigen::VectorXd white(const Eigen::VectorXd& theta) const {
     return whiten * (theta - centre);
   }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <Eigen/Dense>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -17,6 +18,8 @@
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/model/curve.hpp"
 #include "mlo/model/grouped.hpp"
+#include "mlo/subsample/level_curve.hpp"
+#include "mlo/subsample/level_table.hpp"
 
 namespace mlo {
 
@@ -37,19 +40,30 @@ struct LevelSums {
   std::vector<double> k3, k4;          // suprema of |f'''|, |f''''| over the rows and |t| <= box
   std::vector<double> k3_all, k4_all;  // and over all t; may be infinite
   std::vector<double> scale;           // the largest scale of a row's curve
+  std::vector<double> skew;            // of one effect: |F3 z^3|
+  // Of groupings that are not plain, whose rows are drawn by their lengths |C^-1 z|: the lengths, by row; the
+  // sums of their fourth powers from the beginning of the level, by place; the levels' sums of both.
+  HugeVector<float> lengths;
+  HugeVector<double> fourths;
+  std::vector<double> sum_length, sum_fourth;
+  std::vector<LevelCurve> curves;   // of levels far from normal, where there are any; radius 0: none
   std::vector<char> tiny;           // levels whose law is far from normal: all their rows are read, by slices
   std::vector<Eigen::MatrixXd> mm;  // d x d of them: sum over levels of M_a M_b', each q x q
 };
 
 // Per cell of crossed groupings, in the order of its grouping's levels.
 struct CellSums {
+  HugeVector<float> f1;  // of the last grouping only
   HugeVector<float> f2, f3, count;
 };
+
+struct LevelRoom;
 
 class LevelReference {
  public:
   struct Options {
     bool bounds = true;  // whether rows will be drawn by their bounds; otherwise all rows will be read
+    LevelRoom* room = nullptr;
   };
   // At the point `at`, whose covariances and second parameter say what is decoupled.
   LevelReference(const GroupedModel& model, GroupedPoint at, ThreadPool& pool, const Options& options);
@@ -57,8 +71,9 @@ class LevelReference {
   [[nodiscard]] const GroupedModel& model() const noexcept { return *model_; }
   [[nodiscard]] const GroupedPoint& at() const noexcept { return at_; }
   [[nodiscard]] const std::vector<LevelSums>& groups() const noexcept { return groups_; }
+  // The groups' sums as the kernel reads them. What is only in them is no longer in groups().
+  [[nodiscard]] const LevelTable& table(std::size_t group) const noexcept { return tables_[group]; }
   [[nodiscard]] const std::vector<CellSums>& cells() const noexcept { return cells_; }
-  [[nodiscard]] const HugeVector<float>& cell_f1() const noexcept { return cell_f1_; }
   // sum F1 x^c, -sum F2 x^c x^c', the log-likelihood.
   [[nodiscard]] const Eigen::VectorXd& gradient() const noexcept { return gradient_; }
   [[nodiscard]] const Eigen::MatrixXd& information() const noexcept { return information_; }
@@ -75,7 +90,8 @@ class LevelReference {
   struct Shape {
     float e, scale, direction;
   };
-  [[nodiscard]] const Shape& shape(std::size_t row) const noexcept { return shapes_[row]; }
+  [[nodiscard]] Shape shape(std::size_t row) const noexcept { return shapes_[row]; }
+  void prefetch(std::size_t row) const noexcept { shapes_.prefetch(row); }
   [[nodiscard]] const RowCurve& curve() const noexcept { return *curve_; }
   [[nodiscard]] bool has_curve() const noexcept { return curve_ != nullptr; }
   // The rows' derivatives and predictors: where all rows are read.
@@ -88,20 +104,69 @@ class LevelReference {
  private:
   friend class LevelSearch;
   LevelReference() = default;
-  void take_derivatives(ThreadPool& pool, bool shapes);
+  enum class Third { none, differences, curves };
+  // Of rows, each by its weight: what is known without their levels.
+  struct Totals {
+    double value = 0, squares = 0, weight = 0, slope = 0, curvature = 0;
+    Totals& operator+=(const Totals& other) noexcept;
+    [[nodiscard]] Totals times(double factor) const noexcept;
+  };
+  // F1, F2, F3 of some rows.
+  struct Bends {
+    double *f1, *f2, *f3;
+  };
+  // Numbers of the rows' curves, only those that differ between rows: e, the scale or both. A scale is
+  // positive; its sign here is that of the direction, whose size is the same for all rows.
+  class Shapes {
+   public:
+    void resize(std::size_t rows, const RowCurve& curve, bool weighted);
+    void set(std::size_t row, float e, float scale, float direction) noexcept;
+    [[nodiscard]] Shape operator[](std::size_t row) const noexcept {
+      const float* const at = numbers_.data() + row * width_;
+      const float scale = scaled_ ? at[width_ - 1] : 1;
+      return {has_e_ ? at[0] : 0, std::abs(scale), scaled_ ? std::copysign(direction_, scale) : direction_};
+    }
+    void prefetch(std::size_t row) const noexcept { __builtin_prefetch(numbers_.data() + row * width_); }
+    // Whether e or the scale is the same for all rows.
+    [[nodiscard]] bool narrow() const noexcept { return width_ == 1; }
+    // Then: the range of e, and the largest scale, in the rows of a level.
+    struct Range {
+      float least, most, scale, direction;
+    };
+    [[nodiscard]] Range range(const Grouping& group, std::size_t level) const noexcept;
+
+   private:
+    HugeVector<float> numbers_;
+    std::size_t width_ = 1;
+    bool has_e_ = true, scaled_ = false;
+    float direction_ = 1;
+  };
+  void take_derivatives(ThreadPool& pool, Third third, bool keep_predictors);
+  void derivatives_of(std::size_t first, std::size_t count, Third third, const Bends& out, Totals& totals);
+  void sum_one_grouping(ThreadPool& pool, Third third, bool decoupled, double share);
   void sum_raw(ThreadPool& pool);
   void decouple(ThreadPool& pool);
+  void sum_products_of_m();
   void sum_decoupled(ThreadPool& pool);
+  void factor_columns();
   void bound(ThreadPool& pool);
+  void bound_rows(ThreadPool& pool, std::size_t k);
+  void bound_curves(ThreadPool& pool, std::size_t k);
+  void bound_together(std::size_t k, std::size_t level);
+  void bound_each_row(std::size_t k, std::size_t level);
+  [[nodiscard]] double radius_of_others(std::size_t k, std::size_t level) const noexcept;
+  bool make_curve_of(std::size_t k, std::size_t level);
+  void make_tables();
+  void take_totals(const Totals& totals) noexcept;
 
   const GroupedModel* model_;
   GroupedPoint at_;
   double precision_ = 1;
   std::shared_ptr<const RowCurve> curve_;
   std::vector<LevelSums> groups_;
+  std::vector<LevelTable> tables_;
   std::vector<CellSums> cells_;
-  HugeVector<float> cell_f1_;
-  HugeVector<Shape> shapes_;
+  Shapes shapes_;
   HugeVector<Bend> bends_;
   HugeVector<double> eta_;
   Eigen::VectorXd gradient_, raw_gradient_;
@@ -110,8 +175,16 @@ class LevelReference {
   double second_slope_ = 0, second_curvature_ = 0;
 };
 
+// Memory for all rows that one search or reference leaves to the next: fresh memory would cost as much as the
+// sums.
+struct LevelRoom {
+  HugeVector<LevelReference::Bend> bends{};
+  HugeVector<double> eta{};
+};
+
 // A point near the mode of coefficients and effects, with covariances and second parameter by expectation
 // maximisation. Throws ModelError if there is none.
-[[nodiscard]] GroupedPoint find_reference(const GroupedModel& model, ThreadPool& pool, double& passes);
+[[nodiscard]] GroupedPoint find_reference(const GroupedModel& model, ThreadPool& pool, double& passes,
+                                          LevelRoom* room = nullptr);
 
 }  // namespace mlo

@@ -72,10 +72,10 @@ class CubicForm {
   template <class Tensor>
   CubicForm(std::size_t dim, const Tensor& tensor) : dim_(dim) {
     for (std::size_t block = 0; block < dim; block += lanes)
-      for (std::size_t k = 0; k < std::min(dim, block + lanes); ++k)
+      for (std::size_t k = 0; k < std::min(std::max(dim, lanes), block + lanes); ++k)
         for (std::size_t j = 0; j <= k; ++j)
           for (std::size_t l = block; l < block + lanes; ++l)
-            coefficients_.push_back(l >= k && l < dim ? static_cast<float>(tensor(j, k, l)) : 0.0F);
+            coefficients_.push_back(k <= l && l < dim ? static_cast<float>(tensor(j, k, l)) : 0.0F);
   }
   // v is padded with zeros to a multiple of 8.
   [[nodiscard]] double operator()(const float* v) const noexcept;
@@ -84,7 +84,7 @@ class CubicForm {
   static constexpr std::size_t lanes = 8;
   std::size_t dim_ = 0;
   // By block of 8 l's, then by the pairs j <= k that have an l >= k in the block: the order in which they are
-  // read.
+  // read. Fewer than 8 variables are filled up with zeros.
   HugeVector<float> coefficients_;
 };
 

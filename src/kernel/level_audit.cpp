@@ -1,0 +1,92 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// The audit of a sweep: a move of all effects of a grouping, decided by nobody, by expansion and remainders
+// and by the likelihood of all rows.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernel/level_parts.hpp"
+#include "mlo/kernel/levels.hpp"
+
+namespace mlo {
+
+void LevelKernel::audit(std::size_t k, Stream& stream, StepInfo& info) {
+  const Grouping& grouping = model_->rows().groups()[k];
+  const LevelTable& table = reference_->table(k);
+  Group& group = groups_[k];
+  prepare(k);
+  for (std::size_t l = 0; l < group.levels; ++l)
+    for (std::size_t a = 0; a < group.d; ++a) {
+      const double bend = precision_ * table.at(l, table.fields().h + pair_at(a, a));
+      group.next[group.at(l, a)] =
+          group.beta[group.at(l, a)] +
+          normal(stream) / std::sqrt(std::max(bend, 0.0) + group.omega(index(a), index(a)));
+    }
+  const level_passes::Levels& of = lanes(k);
+  double pieces = sum_over_parts(*pool_, group.blocks(), [&](level_passes::Range range) {
+    return level_passes::move_of_all(of, range);
+  });
+  if (draws_rows()) {
+    std::vector<double> remainders(group.levels);
+    pool_->run(group.levels, [&](std::size_t l) {
+      std::array<double, LevelRows::most_effects> from, to;
+      for (std::size_t a = 0; a < group.d; ++a) {
+        from[a] = group.beta[group.at(l, a)];
+        to[a] = group.next[group.at(l, a)];
+      }
+      remainders[l] = remainders_of_level(k, l, from.data(), to.data());
+    });
+    for (const double remainder : remainders) pieces += remainder;
+    // Every row against its bound, as if it had been drawn.
+    std::vector<Event> events;
+    for (std::size_t l = 0; l < group.levels; ++l) {
+      events.clear();
+      for (std::size_t p = grouping.starts[l]; p < grouping.starts[l + 1] && std::isfinite(group.rate[l]);
+           ++p)
+        events.push_back({l, grouping.row(p)});
+      static_cast<void>(read_events(k, events, stream, 1, info.bound_violations,
+                                    [](const Event& /*event*/, double /*change*/) {}));
+    }
+  }
+  info.audited = true;
+  info.audit_error = std::max(info.audit_error, std::abs(likelihood_of_moved_effects(k) - pieces));
+}
+
+// The change of the log-likelihood from point_ as a grouping's effects move from beta to next, by all rows.
+double LevelKernel::likelihood_of_moved_effects(std::size_t k) const {
+  const LevelRows& rows = model_->rows();
+  const Group& moving = groups_[k];
+  constexpr std::size_t batch = Family::batch_rows;
+  return block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
+    double part = 0;
+    std::array<double, batch> from, to, change, responses;
+    std::array<double, LevelRows::most_effects> z;
+    for (std::size_t at = begin; at < begin + length; at += batch) {
+      const std::size_t count = std::min(batch, begin + length - at);
+      for (std::size_t r = 0; r < count; ++r) {
+        const std::size_t i = at + r;
+        double eta = rows.offset(i), moved = 0;
+        for (std::size_t j = 0; j < rows.columns(); ++j)
+          eta += static_cast<double>(rows.x(i)[j]) * point_.coefficients[j];
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+          const std::size_t d = groups_[g].d, level = rows.groups()[g].codes[i];
+          rows.groups()[g].multipliers(i, z.data());
+          for (std::size_t a = 0; a < d; ++a) {
+            eta += z[a] * point_.effects[g][level * d + a];
+            if (g == k) moved += z[a] * (moving.next[moving.at(level, a)] - moving.beta[moving.at(level, a)]);
+          }
+        }
+        from[r] = eta;
+        to[r] = eta + moved;
+      }
+      const auto cut = [&](auto& a) { return std::span(a).first(count); };
+      const std::span<const double> y = rows.responses(at, cut(responses));
+      model_->family().differences({cut(from), y, point_.log_second}, {cut(to), y, point_.log_second},
+                                   cut(change));
+      for (std::size_t r = 0; r < count; ++r) part += rows.weight(at + r) * change[r];
+    }
+    return part;
+  });
+}
+
+}  // namespace mlo

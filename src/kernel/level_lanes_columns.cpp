@@ -1,0 +1,188 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Moves of the columns' coefficients, and the expansion as a whole.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/level_lanes_columns.cpp"
+#include <hwy/foreach_target.h>  // compiles this file once per instruction set
+//
+#include "kernel/level_lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mlo::level_passes::HWY_NAMESPACE {
+
+template <int fixed>
+void ApplyMOf(const Levels& levels, const double* alpha, Range range) {
+  MLO_OVER_LEVELS(levels, range, of, {
+    for (std::size_t a = 0; a < of.d(); ++a)
+      of.store(of.times(levels.at.m + a * levels.at.q, alpha), levels.ma, a, of.d());
+  })
+}
+
+template <int fixed>
+void ShiftAlongMOf(const Levels& levels, const double* v, Range range) {
+  MLO_OVER_LEVELS(levels, range, of, {
+    for (std::size_t a = 0; a < of.d(); ++a) {
+      const V moved = of.times(levels.at.m + a * levels.at.q, v);
+      of.store(hn::Add(of.load(levels.ma, a, of.d()), moved), levels.ma, a, of.d());
+      of.store(hn::Add(of.load(levels.beta, a, of.d()), moved), levels.beta, a, of.d());
+    }
+  })
+}
+
+// Sums of q numbers, a register of each.
+constexpr std::size_t most_sums = 64;
+
+template <int fixed>
+void CoefficientSlopesOf(const Levels& levels, double* sums, Range range) {
+  const std::size_t q = levels.at.q, lanes = hn::Lanes(Doubles());
+  for (std::size_t begin = 0; begin < q; begin += most_sums) {
+    const std::size_t end = begin + most_sums < q ? begin + most_sums : q;
+    double totals[most_sums * level_lanes] = {};
+    MLO_OVER_LEVELS(levels, range, of, {
+      const std::size_t d = of.d();
+      const auto beta = of.vector(levels.beta);
+      for (std::size_t a = 0; a < d; ++a) {
+        V owed = zero();
+        for (std::size_t b = 0; b < d; ++b)
+          owed =
+              hn::MulAdd(of.omega(levels.omega, a, b), hn::Add(of.field(levels.at.b + b), beta.v[b]), owed);
+        // Of a product, the slope along the columns grows with e^(direction beta).
+        V weight = levels.product ? hn::Mul(set(levels.direction), hn::Sub(of.power(beta.v[a]), set(1)))
+                                  : hn::Mul(set(levels.precision), beta.v[a]);
+        V bent = hn::Mul(hn::Mul(set(0.5), weight), beta.v[a]);
+        if (levels.rides && of.has_curves()) {
+          const M riding = of.riding(beta.v[a]);
+          const V phi = of.phi(beta.v[a]);
+          of.store(phi, levels.phi);
+          weight = hn::IfThenElse(riding, phi, weight);
+          bent = hn::IfThenZeroElse(riding, bent);
+        }
+        for (std::size_t j = begin; j < end; ++j) {
+          double* const total = totals + (j - begin) * level_lanes;
+          V sum = hn::MulAdd(weight, of.field(levels.at.hx + a * q + j), hn::LoadU(Doubles(), total));
+          sum = hn::MulAdd(owed, of.field(levels.at.m + a * q + j), sum);
+          if (!levels.product)
+            for (std::size_t b = 0; b <= a; ++b)
+              sum = hn::MulAdd(a == b ? bent : hn::Mul(weight, beta.v[b]),
+                               of.field(levels.at.s + pair_at(a, b) * q + j), sum);
+          hn::StoreU(sum, Doubles(), total);
+        }
+      }
+    })
+    for (std::size_t j = begin; j < end; ++j)
+      for (std::size_t k = 0; k < lanes; ++k) sums[j] += totals[(j - begin) * level_lanes + k];
+  }
+}
+
+template <int fixed>
+Sizes AllSizesOf(const Levels& levels, Range range) {
+  V squares = zero(), weights = zero(), most = zero();
+  MLO_OVER_LEVELS(levels, range, of, {
+    const V b = of.size(of.vector(levels.beta));
+    const V weight = hn::Mul(of.field(levels.at.count), of.field(levels.at.reach));
+    squares = hn::MulAdd(weight, hn::Mul(b, b), squares);
+    weights = hn::Add(weights, weight);
+    most = hn::Max(most, b);
+  })
+  return {sum_of(squares), sum_of(weights), hn::GetLane(hn::MaxOfLanes(Doubles(), most))};
+}
+
+template <int fixed>
+double ColumnSharesOf(const Levels& levels, const ColumnMove& move, Range range) {
+  V total = zero();
+  const V half = set(0.5);
+  MLO_OVER_LEVELS(levels, range, of, {
+    const V reach = of.field(levels.at.reach), u = hn::Mul(reach, set(move.length));
+    V share;
+    if (levels.product) {
+      const V power = of.power(of.load(levels.beta));
+      const V grown = hn::Mul(hn::Mul(power, special::exp(Doubles(), u)), hn::Mul(half, hn::Mul(u, u)));
+      share = hn::Mul(of.field(levels.at.scale), hn::MulAdd(hn::Abs(hn::Sub(power, set(1))), u, grown));
+    } else {
+      const V b = of.size(of.vector(levels.beta));
+      const M near = hn::Le(hn::Add(hn::Add(u, b), set(move.others)), of.field(levels.at.box));
+      const V k3 = hn::IfThenElse(near, of.field(levels.at.k3), of.field(levels.at.k3_all));
+      const V k4 = hn::IfThenElse(near, of.field(levels.at.k4), of.field(levels.at.k4_all));
+      const V x = move.first ? hn::Add(u, b) : b;
+      V third = hn::Mul(b, hn::MulAdd(set(move.cross), b, u));
+      if (move.first) third = hn::MulAdd(half, hn::Mul(u, u), third);
+      const V fourth = hn::Mul(set(move.split / 6), hn::Mul(x, hn::Mul(x, x)));
+      share = hn::MulAdd(k3, third, hn::Mul(k4, fourth));
+      if (levels.rides && of.has_curves()) {
+        const V beta = of.load(levels.beta);
+        share = hn::IfThenElse(of.riding(beta), of.curve_slope_bound(beta, u, set(move.others)), share);
+      }
+    }
+    share = hn::Mul(hn::Mul(set(move.slack * move.step), reach), share);
+    const V rate = hn::Mul(share, of.field(levels.at.count));
+    of.store(share, levels.own);
+    of.store(rate, levels.rate);
+    total = hn::Add(total, rate);
+  })
+  return sum_of(total);
+}
+
+template <int fixed>
+double PolynomialOf(const Levels& levels, const double* alpha, bool own, Range range) {
+  V sum = zero();
+  MLO_OVER_LEVELS(levels, range, of, {
+    const std::size_t d = of.d(), q = levels.at.q;
+    const auto beta = of.vector(levels.beta);
+    for (std::size_t a = 0; a < d; ++a) {
+      V slope = of.times(levels.at.hx + a * q, alpha);
+      if (own) slope = hn::Add(slope, of.field(levels.at.g + a));
+      if (own && levels.crossed) slope = hn::Add(slope, of.load(levels.cell_linear));
+      for (std::size_t b = 0; b <= a; ++b) {
+        V bend = of.times(levels.at.s + pair_at(a, b) * q, alpha);
+        if (own) bend = hn::Sub(bend, of.field(levels.at.h + pair_at(a, b)));
+        if (own && levels.crossed) bend = hn::Add(bend, of.load(levels.cell_bend));
+        slope = hn::MulAdd(hn::Mul(set(a == b ? 0.5 : 1.0), bend), beta.v[b], slope);
+      }
+      sum = hn::MulAdd(slope, beta.v[a], sum);
+    }
+    if (own) sum = hn::MulAdd(set(1.0 / 6), of.cubic(beta), sum);
+  })
+  return sum_of(sum);
+}
+
+MLO_BY_EFFECTS(void, ApplyM, (const Levels& levels, const double* alpha, Range range), (levels, alpha, range))
+MLO_BY_EFFECTS(void, ShiftAlongM, (const Levels& levels, const double* v, Range range), (levels, v, range))
+MLO_BY_EFFECTS(void, CoefficientSlopes, (const Levels& levels, double* sums, Range range),
+               (levels, sums, range))
+MLO_BY_EFFECTS(Sizes, AllSizes, (const Levels& levels, Range range), (levels, range))
+MLO_BY_EFFECTS(double, ColumnShares, (const Levels& levels, const ColumnMove& move, Range range),
+               (levels, move, range))
+MLO_BY_EFFECTS(double, Polynomial, (const Levels& levels, const double* alpha, bool own, Range range),
+               (levels, alpha, own, range))
+
+}  // namespace mlo::level_passes::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mlo::level_passes {
+
+HWY_EXPORT(ApplyM);
+HWY_EXPORT(ShiftAlongM);
+HWY_EXPORT(CoefficientSlopes);
+HWY_EXPORT(AllSizes);
+HWY_EXPORT(ColumnShares);
+HWY_EXPORT(Polynomial);
+
+void apply_m(const Levels& levels, const double* alpha, Range range) {
+  HWY_DYNAMIC_DISPATCH(ApplyM)(levels, alpha, range);
+}
+void shift_along_m(const Levels& levels, const double* v, Range range) {
+  HWY_DYNAMIC_DISPATCH(ShiftAlongM)(levels, v, range);
+}
+void coefficient_slopes(const Levels& levels, double* sums, Range range) {
+  HWY_DYNAMIC_DISPATCH(CoefficientSlopes)(levels, sums, range);
+}
+Sizes sizes(const Levels& levels, Range range) { return HWY_DYNAMIC_DISPATCH(AllSizes)(levels, range); }
+double column_shares(const Levels& levels, const ColumnMove& move, Range range) {
+  return HWY_DYNAMIC_DISPATCH(ColumnShares)(levels, move, range);
+}
+double polynomial(const Levels& levels, const double* alpha, bool own, Range range) {
+  return HWY_DYNAMIC_DISPATCH(Polynomial)(levels, alpha, own, range);
+}
+
+}  // namespace mlo::level_passes
+#endif
