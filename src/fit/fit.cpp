@@ -421,7 +421,6 @@ FitOptions kept_options(const FitOptions& given, const RunDirectory& directory) 
   return kept;
 }
 
-// Reads, samples, and keeps the run if there is a directory. `directory` is open already if a run is resumed.
 DataFacts data_facts(const Loaded& loaded) {
   if (!loaded.grouped)
     return {.rows = loaded.model->rows(),
@@ -436,6 +435,7 @@ DataFacts data_facts(const Loaded& loaded) {
           .covariance = largest};
 }
 
+// Reads, samples, and keeps the run if there is a directory. `directory` is open already if a run is resumed.
 FitResult fit(FitOptions options, Reader& reader, std::optional<RunDirectory> directory,
               const FitWatcher& watcher, const Timer& timer) {
   if (!options.out.empty() && !options.resume) directory = RunDirectory::create(options.out);

@@ -31,7 +31,7 @@ class GroupRecipes : public ::testing::Test {
     FitOptions options;
     options.formula = "y ~ x1";
     options.seed = 1;
-    options.draws = options.warmup = 10;
+    options.warmup = options.draws = 10;
     fit_ = fit(options, simulate(data));
     const Table table = simulate(data);
     std::vector<std::string> names;
