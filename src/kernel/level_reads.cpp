@@ -81,15 +81,20 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
 
 // The same for a level with a curve of its own: its rows' terms, without the curve.
 double LevelKernel::beyond_curve(std::size_t k, std::size_t level, double from, double to) const {
-  const Grouping& group = model_->rows().groups()[k];
   const LevelTable& table = reference_->table(k);
-  std::array<double, level_batch> before, after, change, scale;
   const Group& own = groups_[k];
   const LevelCurve curve = table.curve(level);
   const double first =
       own.linear[level] - table.at(level, table.fields().g) - own.cell_linear[level] + own.cell_first[level];
-  double sum = curve.tilt * (to - from) - (curve.value(to) - curve.value(from)) -
-               first * (curve.phi(to) - curve.phi(from));
+  return curved_rows(k, level, from, to) - (curve.value(to) - curve.value(from)) -
+         first * (curve.phi(to) - curve.phi(from));
+}
+
+// The change of the log-likelihood of the rows of a level with a curve, by the rows alone.
+double LevelKernel::curved_rows(std::size_t k, std::size_t level, double from, double to) const {
+  const Grouping& group = model_->rows().groups()[k];
+  std::array<double, level_batch> before, after, change, scale;
+  double sum = reference_->table(k).curve(level).tilt * (to - from);
   for (std::size_t begin = group.starts[level]; begin < group.starts[level + 1]; begin += level_batch) {
     const std::size_t count = std::min<std::size_t>(level_batch, group.starts[level + 1] - begin);
     for (std::size_t r = 0; r < count; ++r) {

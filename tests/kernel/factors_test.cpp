@@ -107,6 +107,19 @@ TEST(Factors, WithABaseThatThePriorsHoldAreRight) {
   expect_law("held base", {.levels = {24, 16}, .sizes = {70}, .scale = 0.4, .sd = 1}, true, 2);
 }
 
+// Levels with few events, or one outcome, and eight rows or more have curves of their own, and slices that
+// leave the curves' intervals.
+TEST(Factors, WithCurvedLevelsAreRight) {
+  FactorRecipe recipe{.rows = 600, .levels = {20, 18}, .sizes = {40, 1, 15, 2}, .one_outcome = 2};
+  recipe.scale = 3;
+  expect_law("curved levels, two factors", recipe, true, 2);
+  recipe.levels = {40};
+  recipe.rows = 1200;
+  recipe.sd = 1.5;
+  // About a point any further away the level of one outcome would look normal.
+  expect_law("curved levels, one factor", recipe, true, 1);
+}
+
 TEST(Factors, OfCountsAreRight) {
   // The effects' part is not expanded here, and what is left is too little to be missed.
   expect_law("poisson, one factor", {.family = "poisson", .levels = {20}, .sizes = {4, 1}, .sd = 0.5}, false);

@@ -183,6 +183,7 @@ class LevelKernel {
   [[nodiscard]] double remainders_of_level(std::size_t k, std::size_t level, const double* from,
                                            const double* to) const;
   [[nodiscard]] double beyond_curve(std::size_t k, std::size_t level, double from, double to) const;
+  [[nodiscard]] double curved_rows(std::size_t k, std::size_t level, double from, double to) const;
   [[nodiscard]] double likelihood_of_level(std::size_t k, std::size_t level, const double* delta) const;
   // The predictors of a level's rows after its effects have moved by `delta`.
   void add_to_predictors(std::size_t k, std::size_t level, const double* delta);
