@@ -32,11 +32,11 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
     });
     for (std::size_t r = 0; r < parts.size(); ++r) slope[index(r % q)] += parts[r];
   }
-  const Eigen::LLT<Eigen::MatrixXd> llt(information);
+  const Eigen::LLT<Eigen::MatrixXd> llt(information + recentred_.information);
   Eigen::VectorXd noise(index(q));
   for (Eigen::Index j = 0; j < noise.size(); ++j) noise[j] = normal(stream);
   const bool walk = all_rows() && uniform(stream) < walk_share;
-  const Eigen::VectorXd mean = llt.solve(slope), away = llt.matrixU().solve(noise);
+  const Eigen::VectorXd mean = llt.solve(slope + recentred_.slope), away = llt.matrixU().solve(noise);
   const Eigen::VectorXd next = walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away)
                                     : Eigen::VectorXd(mean + away);
   const Eigen::VectorXd moved = next - alpha_;
@@ -60,12 +60,16 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
           0.5 * (noise.squaredNorm() - Eigen::VectorXd(llt.matrixU() * (alpha_ - mean)).squaredNorm());
     return move_by_all_rows(next, log_ratio + quadratic(next) - quadratic(alpha_), stream, info);
   }
+  log_ratio += recentred_.excess(alpha_) - recentred_.excess(next);
   if (draws_rows()) log_ratio += thin_coefficients(moved, next, stream, info);
-  if (options_.factors != nullptr) return move_with_factors(next, log_ratio, stream);
-  if (!accepts(stream, log_ratio)) return false;
-  alpha_ = next;
-  apply_m();
-  return true;
+  const bool yes = options_.factors != nullptr ? move_with_factors(next, log_ratio, stream)
+                                               : std::isfinite(log_ratio) && accepts(stream, log_ratio);
+  if (yes && options_.factors == nullptr) {
+    alpha_ = next;
+    apply_m();
+  }
+  if (!frozen_ && draws_rows() && recentred_.due(yes)) recentre(slope, information, info);
+  return yes;
 }
 
 // The same where all rows are read: the likelihood and the effects' priors take the place of their expansion.

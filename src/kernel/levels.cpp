@@ -44,6 +44,7 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
   assert(options.all_rows || groups_are_bounded(*model_));
   const std::size_t q = model_->rows().columns(), k_count = reference_->groups().size();
   alpha_.setZero(index(q));
+  recentred_ = Recentred(index(q));
   boost_.factor = std::min(boost_.factor, options.most_boost);
   product_ = !all_rows() && reference_->has_curve() && reference_->curve().exponential() && k_count == 1 &&
              model_->rows().plain();
@@ -434,6 +435,11 @@ void LevelKernel::freeze() {
 void LevelKernel::save(std::vector<double>& out) const {
   out.push_back(frozen_ ? 1 : 0);
   out.push_back(boost_.factor);
+  out.push_back(recentred_.accepted);
+  out.push_back(static_cast<double>(recentred_.passes));
+  out.insert(out.end(), recentred_.slope.data(), recentred_.slope.data() + recentred_.slope.size());
+  out.insert(out.end(), recentred_.information.data(),
+             recentred_.information.data() + recentred_.information.size());
   for (const Group& group : groups_) {
     group.walk.save(out);
     out.push_back(group.boost.factor);
@@ -447,7 +453,11 @@ void LevelKernel::save(std::vector<double>& out) const {
 void LevelKernel::load(std::span<const double> in) {
   frozen_ = in[0] != 0;
   boost_.factor = in[1];
-  std::size_t at = 2;
+  recentred_.accepted = in[2];
+  recentred_.passes = static_cast<std::uint64_t>(in[3]);
+  std::size_t at = 4;
+  for (Index j = 0; j < recentred_.slope.size(); ++j) recentred_.slope[j] = in[at++];
+  for (Index j = 0; j < recentred_.information.size(); ++j) recentred_.information.data()[j] = in[at++];
   for (Group& group : groups_) {
     at += group.walk.load(in.subspan(at));
     group.boost.factor = in[at++];

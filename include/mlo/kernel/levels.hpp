@@ -151,6 +151,19 @@ class LevelKernel {
   bool decide_effects(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
   bool decide_by_all_rows(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
 
+  // What proposals of alpha add to the slope and the information that the expansion gives them; and how often
+  // they were accepted in warm-up.
+  struct Recentred {
+    Recentred() = default;
+    explicit Recentred(Eigen::Index columns);
+    Eigen::VectorXd slope;
+    Eigen::MatrixXd information;
+    double accepted = 0;
+    std::uint64_t passes = 0;
+    [[nodiscard]] double excess(const Eigen::VectorXd& alpha) const;
+    [[nodiscard]] bool due(bool accepted) noexcept;  // whether all rows should be read for a better one
+  };
+  void recentre(const Eigen::VectorXd& slope, const Eigen::MatrixXd& information, StepInfo& info);
   bool move_coefficients(Stream& stream, StepInfo& info);
   bool move_with_factors(const Eigen::VectorXd& next, double log_ratio, Stream& stream);
   bool move_by_all_rows(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
@@ -205,6 +218,7 @@ class LevelKernel {
   std::vector<Group> groups_;
   std::vector<Nested> nested_;
   RowBoost boost_;          // of the coefficients' move
+  Recentred recentred_;     // its proposal
   double cells_ = 0;        // the expansion in the effects of all groupings but the last
   HugeVector<double> eta_;  // all rows' predictors, if all rows are read
   Eigen::VectorXd prior_gradient_;
