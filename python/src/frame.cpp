@@ -32,6 +32,8 @@ struct Wanted {
   std::optional<ColumnType> asked;
   std::vector<std::string> na;
 
+  // Whether numbers stay what they are in memory.
+  [[nodiscard]] bool as_it_is() const noexcept { return asked != ColumnType::text && na.empty(); }
   [[nodiscard]] TypedColumn cells(bool text) const {
     return {name, asked ? *asked == ColumnType::text : text, source, na};
   }
@@ -92,7 +94,7 @@ Column column_of_numbers(const py::array& array, const Wanted& wanted) {
   const Cells<T> cells(array);
   const std::size_t rows = rows_of(array);
   TypedColumn out = wanted.cells(false);
-  if (!out.is_text()) {
+  if (!out.is_text() && wanted.na.empty()) {
     Numbers numbers;
     if (const T* const first = cells.in_one_piece()) {
       numbers.assign(first, first + rows);  // writes new memory once
@@ -121,8 +123,7 @@ Column column_of_numbers(const py::array& array, const Wanted& wanted) {
 Column column_of_doubles(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
   const double* const data = Cells<double>(array).in_one_piece();
-  if (wanted.asked == ColumnType::text || data == nullptr || rows == 0)
-    return column_of_numbers<double>(array, wanted);
+  if (!wanted.as_it_is() || data == nullptr || rows == 0) return column_of_numbers<double>(array, wanted);
   const std::span<const double> cells(data, rows);
   if (has_infinity(cells)) return column_of_numbers<double>(array, wanted);  // refuses it, with its place
   return {wanted.name, BorrowedNumbers{cells, keeper_of(array)}};
@@ -133,8 +134,7 @@ template <class T>
 Column column_of_wide(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
   const T* const data = Cells<T>(array).in_one_piece();
-  if (wanted.asked == ColumnType::text || data == nullptr || rows == 0)
-    return column_of_numbers<T>(array, wanted);
+  if (!wanted.as_it_is() || data == nullptr || rows == 0) return column_of_numbers<T>(array, wanted);
   // By shifts, without a branch: SIMD code. Of signed numbers, from -2^53 on.
   constexpr std::uint64_t below = std::signed_integral<T> ? std::uint64_t{1} << 53U : 0;
   constexpr unsigned bits = std::signed_integral<T> ? 54 : 53;

@@ -96,6 +96,7 @@ struct ArrowReader::Impl {
                                  const arrow::CellType& type) const {
     const std::optional<ColumnType> asked = asked_type(options, header[at]);
     if (type.kind != arrow::Kind::float64 || type.dictionary || asked == ColumnType::text) return {};
+    if (!asked_na(options).empty()) return {};
     const arrow::Slice cells = slice(batch, at);
     if (cells.count == 0 || !arrow::all_valid(cells)) return {};
     const auto* const data = static_cast<const double*>(cells.array->buffers[1]) + cells.array->offset;

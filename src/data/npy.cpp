@@ -130,7 +130,7 @@ Table NpyReader::read_columns(std::span<const std::string> wanted, const Progres
     std::size_t offset = 0;
     const Field* field = fields_.data();
     for (; field->name != name; ++field) offset += field->bytes;
-    columns.push_back({TypedColumn(name, text, &source_, {}), *field, offset});
+    columns.push_back({TypedColumn(name, text, &source_, asked_na(options_)), *field, offset});
     if (!asked && field->kind == 'b') columns.back().cells.mark_logical();
     // No more than a block at first: the header may lie.
     columns.back().cells.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(rows_, npy_block)));

@@ -91,8 +91,16 @@ std::uint32_t TypedColumn::code(std::string_view word) {
   return code;
 }
 
+// -999 means missing among numbers too, if it is listed.
+void TypedColumn::clear_numbers_that_mean_missing() {
+  for (const std::string& word : na_)
+    if (const std::optional<double> value = number_in(word))
+      std::replace(numbers_.begin(), numbers_.end(), *value, std::numeric_limits<double>::quiet_NaN());
+}
+
 Column TypedColumn::take() && {
   if (!is_text_) {
+    if (!logical_) clear_numbers_that_mean_missing();
     Column column(std::move(name_), std::move(numbers_));
     column.logical = logical_;
     return column;

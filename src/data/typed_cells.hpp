@@ -27,7 +27,7 @@ __extension__ using uint128 = unsigned __int128;
 // where a number must be.
 class TypedColumn {
  public:
-  // The source is where the rows come from; it must outlive the column. `na`: texts that mean missing.
+  // The source is where the rows come from; it must outlive the column. `na`: spellings that mean missing.
   TypedColumn(std::string name, bool is_text, const Source* source, std::vector<std::string> na)
       : name_(std::move(name)), is_text_(is_text), source_(source), na_(std::move(na)) {}
 
@@ -67,6 +67,7 @@ class TypedColumn {
  private:
   [[nodiscard]] std::uint32_t code(std::string_view word);
   [[nodiscard]] bool means_missing(std::string_view cell) const;
+  void clear_numbers_that_mean_missing();
   [[noreturn]] void refuse_not_finite(double value) const;
   [[noreturn]] void refuse_word(std::string_view cell) const;
 

@@ -1,5 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // logistic: f = y eta - log(1 + e^eta).
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -73,10 +74,13 @@ std::function<double(Stream&, double)> simulated(const FamilyNumbers& /*numbers*
   return [](Stream& stream, double eta) { return uniform(stream) < 1 / (1 + std::exp(-eta)) ? 1.0 : 0.0; };
 }
 
+constexpr std::array<std::string_view, 2> aliases{"binomial", "bernoulli"};  // R's and brms' names
+
 }  // namespace
 
 const FamilySpec logistic_family{
     .name = "logistic",
+    .aliases = aliases,
     .response = "0 or 1; text with two levels; cbind(successes, failures); a share of `trials`",
     .parameters = "coefficients (log odds)",
     .binary = true,

@@ -12,9 +12,9 @@
 
 namespace mlo {
 
-void refuse_response(const Design& design, std::size_t row, std::string_view rule) {
-  throw DataError(design.place(row),
-                  fmt::format("response \"{}\": {} (got {})", design.response, rule, design.y(row)));
+void refuse_response(const Design& design, std::size_t row, std::string_view rule, std::string_view remedy) {
+  throw DataError(design.place(row), fmt::format("response \"{}\": {} (got {}){}{}", design.response, rule,
+                                                 design.y(row), remedy.empty() ? "" : "; ", remedy));
 }
 
 void check_binary(const Design& design, std::string_view family) {
@@ -22,9 +22,11 @@ void check_binary(const Design& design, std::string_view family) {
   for (std::size_t i = 0; i < design.rows; ++i) {
     const double y = design.y(i);
     if (design.shares ? !(y >= 0 && y <= 1) : y != 0 && y != 1)
-      refuse_response(design, i,
-                      design.shares ? "a share of trials must be from 0 to 1"
-                                    : fmt::format("a {} model needs 0 or 1", family));
+      refuse_response(
+          design, i,
+          design.shares ? "a share of trials must be from 0 to 1"
+                        : fmt::format("a {} model needs 0 or 1", family),
+          design.shares ? "" : "`family gaussian` is for any number, `family poisson` for counts");
     zero = zero || y < 1;
     one = one || y > 0;
   }

@@ -10,7 +10,8 @@
 
 namespace mlo {
 
-[[noreturn]] void refuse_response(const Design& design, std::size_t row, std::string_view rule);
+[[noreturn]] void refuse_response(const Design& design, std::size_t row, std::string_view rule,
+                                  std::string_view remedy = {});
 void check_binary(const Design& design, std::string_view family);
 void check_counts(const Design& design, std::string_view family);
 void check_varies(const Design& design, std::string_view family);

@@ -49,8 +49,10 @@ void say_promise(const RunSummary& s, ReportVerdict& verdict) {
           "approximation of it, although {}.",
           s.method.name, reads));
       if (s.method.rows_per_step >= 0.99 * static_cast<double>(s.data.used))
-        verdict.sentences.back() =
-            fmt::format("The draws are exact: each step of the method {} reads all rows.", s.method.name);
+        verdict.sentences.back() = fmt::format(
+            "The draws are exact: the chains of the method {} have the posterior itself as their "
+            "limit. A step reads as many rows as there are, or more.",
+            s.method.name);
       break;
     case Promise::bounded_error:
       verdict.sentences.push_back(fmt::format(

@@ -429,7 +429,8 @@ class Responses(BadInputTest):
     def test_a_binary_family_names_the_line_of_a_response_that_is_neither_0_nor_1(self):
         self.write("data.csv", "y,x1\n1,2\n0,1\n2,3\n0,5\n")
         for family in ("logistic", "probit"):
-            self.refused(DATA, f'data.csv:4: response "y": a {family} model needs 0 or 1 (got 2)',
+            self.refused(DATA, f'data.csv:4: response "y": a {family} model needs 0 or 1 (got 2); '
+                     '--family gaussian is for any number, --family poisson for counts',
                          "data.csv", "y ~ x1", "--family", family)
 
     def test_families_of_counts_name_the_line_of_a_response_that_is_no_count(self):
@@ -448,7 +449,8 @@ class Responses(BadInputTest):
 
     def test_lines_are_counted_in_the_file_and_not_among_the_rows_used(self):
         self.write("data.csv", "y,x1\n1,NA\n\n0,1\n7,3\n0,5\n")
-        self.refused(DATA, 'data.csv:5: response "y": a logistic model needs 0 or 1 (got 7)', "data.csv", "y ~ x1")
+        self.refused(DATA, 'data.csv:5: response "y": a logistic model needs 0 or 1 (got 7); '
+                     '--family gaussian is for any number, --family poisson for counts', "data.csv", "y ~ x1")
 
     def test_a_response_that_never_varies_is_refused(self):
         self.write("data.csv", "y,x1\n1,2\n1,1\n1,3\n")

@@ -209,7 +209,8 @@ class SeveralFiles(FormatTest):
     def test_a_row_is_named_by_its_file_and_line(self):
         self.write("a.csv", "y,x\n1,2\n0,3\n")
         self.write("b.csv", "y,x\n\n1,5\n7,6\n")
-        self.refused(DATA, 'b.csv:4: response "y": a logistic model needs 0 or 1 (got 7)', "a.csv", "b.csv", "y ~ x")
+        self.refused(DATA, 'b.csv:4: response "y": a logistic model needs 0 or 1 (got 7); '
+                     '--family gaussian is for any number, --family poisson for counts', "a.csv", "b.csv", "y ~ x")
 
     def test_the_formula_comes_last(self):
         self.write("a.csv", "y,x\n1,2\n")
@@ -259,7 +260,8 @@ class Duckdb(FormatTest):
 
     def test_a_row_of_a_query_is_named_by_its_number(self):
         self.need_duckdb()
-        self.refused(DATA, '--sql, row 2: response "y": a logistic model needs 0 or 1 (got 7)', "y ~ x", "--sql",
+        self.refused(DATA, '--sql, row 2: response "y": a logistic model needs 0 or 1 (got 7); '
+                     '--family gaussian is for any number, --family poisson for counts', "y ~ x", "--sql",
                      "select * from (values (1, 2), (7, 3), (0, 1)) t(y, x)")
 
     def test_a_database_needs_a_query(self):

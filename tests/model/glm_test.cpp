@@ -317,9 +317,12 @@ std::string refusal(const std::string& family, const std::vector<double>& y,
 }
 
 TEST(Families, RefuseResponsesThatBreakTheirRuleWithTheLine) {
-  EXPECT_EQ(refusal("logistic", {0, 1, 2}), "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 2)");
-  EXPECT_EQ(refusal("logistic", {0, std::nan(""), 0.5}),
-            "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 0.5)");
+  EXPECT_EQ(
+      refusal("logistic", {0, 1, 2}),
+      "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 2); `family gaussian` is for any number, `family poisson` for counts");
+  EXPECT_EQ(
+      refusal("logistic", {0, std::nan(""), 0.5}),
+      "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 0.5); `family gaussian` is for any number, `family poisson` for counts");
   EXPECT_EQ(refusal("logistic", {1, 1, 1}),
             "d.csv: response \"y\": all 3 rows are 1; a logistic model needs both 0 and 1");
   EXPECT_EQ(refusal("poisson", {1, -1}),
