@@ -170,6 +170,7 @@ void LevelKernel::scale_signed(std::size_t k, std::size_t effect, Stream& stream
 }
 
 bool LevelKernel::decide_effects(std::size_t k, double log_ratio, Stream& stream, StepInfo& info) {
+  if (by_odds()) return decide_by_odds(k, log_ratio, stream, info);
   if (all_rows()) return decide_by_all_rows(k, log_ratio, stream, info);
   Group& group = groups_[k];
   const level_passes::Levels& of = lanes(k);

@@ -1,0 +1,286 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// All rows of a logistic model as odds.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/level_lanes_odds.cpp"
+#include <hwy/foreach_target.h>  // compiles this file once per instruction set
+//
+#include "kernel/level_lanes-inl.hpp"
+#include "kernel/level_odds.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mlo::level_passes::HWY_NAMESPACE {
+
+using Singles = hn::Rebind<float, Doubles>;
+
+// Sixteen factors below this have a product that is a double.
+constexpr double largest_factor = 1e15;
+constexpr std::size_t rows_of_log = 16;
+
+HWY_INLINE V promoted(const float* from) { return hn::PromoteTo(Doubles(), hn::LoadU(Singles(), from)); }
+
+// A number per row, from arrays by level.
+HWY_INLINE V looked_up(const double* table, const std::uint32_t* codes) {
+  const hn::Rebind<std::int32_t, Doubles> di;
+  const hn::Rebind<std::int64_t, Doubles> dl;
+  const auto at = hn::PromoteTo(dl, hn::LoadU(di, reinterpret_cast<const std::int32_t*>(codes)));
+  return hn::GatherIndex(Doubles(), table, at);
+}
+
+// The sum of log(f) for factors f >= 1, of which a product of sixteen is taken at a time.
+class LogSum {
+ public:
+  HWY_INLINE LogSum() : product_(set(1)), sum_(zero()) {}
+  HWY_INLINE void times(V factor) {
+    if (HWY_LIKELY(hn::AllTrue(Doubles(), hn::Lt(factor, set(largest_factor)))))
+      product_ = hn::Mul(product_, factor);
+    else
+      sum_ = hn::Add(sum_, special::log(Doubles(), factor));
+  }
+  HWY_INLINE void flush() {
+    sum_ = hn::Add(sum_, special::log(Doubles(), product_));
+    product_ = set(1);
+  }
+  HWY_INLINE V sum() const { return sum_; }
+
+ private:
+  V product_, sum_;
+};
+
+// The slots of a register.
+struct OddsLanes {
+  const OddsLevels& of;
+  std::size_t block, part;
+
+  HWY_INLINE std::size_t first() const { return of.starts[block] * level_lanes + part; }
+  HWY_INLINE std::size_t depth() const { return of.starts[block + 1] - of.starts[block]; }
+  HWY_INLINE V load(const double* from) const {
+    return hn::LoadU(Doubles(), from + block * level_lanes + part);
+  }
+  HWY_INLINE void store(V v, double* to) const { hn::StoreU(v, Doubles(), to + block * level_lanes + part); }
+
+  // Returns the sum of the odds.
+  HWY_INLINE V fill() const {
+    V sum = zero();
+    std::size_t at = first();
+    for (std::size_t r = depth(); r > 0; --r, at += level_lanes) {
+      V o = promoted(of.x + at);
+      for (std::size_t j = 0; j < of.others; ++j) o = hn::Mul(o, looked_up(of.factors[j], of.codes[j] + at));
+      // What is kept is what every later pass of this grouping reads.
+      const auto kept = hn::DemoteTo(Singles(), o);
+      hn::StoreU(kept, Singles(), of.odds + at);
+      sum = hn::Add(sum, o);
+    }
+    return sum;
+  }
+  HWY_INLINE V logs(V t) const {
+    const V e = special::exp(Doubles(), hn::Add(t, set(of.lift))), one = set(1);
+    LogSum sum;
+    const float* at = of.odds + first();
+    for (std::size_t left = depth(); left > 0;) {
+      const std::size_t some = left < rows_of_log ? left : rows_of_log;
+      for (std::size_t r = 0; r < some; ++r, at += level_lanes) sum.times(hn::MulAdd(promoted(at), e, one));
+      sum.flush();
+      left -= some;
+    }
+    return sum.sum();
+  }
+  // Where the log-likelihood is expanded: near the mode with the reference's prior, as if all rows had the
+  // same odds.
+  HWY_INLINE V near_mode(V odds) const {
+    const V n = load(of.count), y = load(of.successes), mean = load(of.mean), one = set(1);
+    const V tau = set(of.reference_tau), each = hn::Div(odds, hn::Max(n, one));
+    V t = zero();
+    for (int newton = 0; newton < 3; ++newton) {
+      const V a = hn::Mul(each, special::exp(Doubles(), hn::Add(t, set(of.lift))));
+      const V p = hn::Div(a, hn::Add(one, a)), np = hn::Mul(n, p);
+      const V slope = hn::NegMulAdd(tau, hn::Sub(t, mean), hn::Sub(y, np));
+      const V curvature = hn::MulAdd(np, hn::Sub(one, p), tau);
+      t = hn::Add(t, hn::Max(hn::Neg(one), hn::Min(one, hn::Div(slope, curvature))));
+    }
+    return t;
+  }
+  // The quadratic linear t - bend t^2 / 2 that has the log-likelihood's first two derivatives at `t`.
+  HWY_INLINE void expand(V t, V& linear, V& bend) const {
+    const V e = special::exp(Doubles(), hn::Add(t, set(of.lift))), one = set(1);
+    V p1 = zero();
+    bend = zero();
+    const float* at = of.odds + first();
+    for (std::size_t r = depth(); r > 0; --r, at += level_lanes) {
+      const V a = hn::Mul(promoted(at), e), p = hn::Div(a, hn::Add(one, a));
+      p1 = hn::Add(p1, p);
+      bend = hn::MulAdd(p, hn::Sub(one, p), bend);
+    }
+    linear = hn::MulAdd(bend, t, hn::Sub(load(of.successes), p1));
+  }
+};
+
+// Calls f for every register of every block.
+template <class F>
+HWY_INLINE void over_slots(const OddsLevels& levels, Range range, const F& f) {
+  for (std::size_t block = range.first; block < range.last; ++block)
+    for (std::size_t part = 0; part < level_lanes; part += hn::Lanes(Doubles()))
+      f(OddsLanes{levels, block, part});
+}
+
+void FillOdds(const OddsLevels& levels, Range range) {
+  over_slots(levels, range, [](const OddsLanes& of) HWY_ATTR { static_cast<void>(of.fill()); });
+}
+
+double SweepOdds(const OddsLevels& levels, const double* noise, const double* uniforms, Range range) {
+  V count = zero();
+  const std::size_t skipped = range.first * level_lanes;
+  over_slots(levels, range, [&](const OddsLanes& of) HWY_ATTR {
+    V linear;
+    V bend;
+    of.expand(of.near_mode(of.fill()), linear, bend);
+    of.store(linear, levels.linear);
+    of.store(bend, levels.bend);
+    const V tau = set(levels.tau), mean = of.load(levels.mean), t = of.load(levels.t);
+    const V precision = hn::Add(bend, tau);
+    const V mode = hn::Div(hn::MulAdd(tau, mean, linear), precision);
+    const V root = hn::Sqrt(hn::Mul(set(curve_width), precision));
+    const V z = of.load(noise - skipped), next = hn::Add(mode, hn::Div(z, root));
+    const V back = hn::Mul(hn::Sub(t, mode), root);
+    const V here = of.logs(t), there = of.logs(next);
+    V ratio = hn::MulAdd(of.load(levels.successes), hn::Sub(next, t), hn::Sub(here, there));
+    const V up = hn::Sub(next, mean), down = hn::Sub(t, mean);
+    const V prior = hn::Mul(tau, hn::MulSub(down, down, hn::Mul(up, up)));
+    ratio = hn::MulAdd(set(0.5), hn::Add(prior, hn::MulSub(z, z, hn::Mul(back, back))), ratio);
+    const M yes = hn::Lt(special::log(Doubles(), of.load(uniforms - skipped)), ratio);
+    of.store(hn::IfThenElse(yes, next, t), levels.t);
+    of.store(hn::IfThenElse(yes, there, here), levels.logs);
+    count = hn::Add(count, hn::IfThenElseZero(hn::And(yes, hn::Gt(of.load(levels.count), zero())), set(1)));
+  });
+  return sum_of(count);
+}
+
+double MoveOdds(const OddsLevels& levels, Range range) {
+  V sum = zero();
+  over_slots(levels, range, [&](const OddsLanes& of) HWY_ATTR {
+    const V next = of.load(levels.next), there = of.logs(next);
+    of.store(there, levels.next_logs);
+    sum = hn::Add(sum, hn::MulAdd(of.load(levels.successes), hn::Sub(next, of.load(levels.t)),
+                                  hn::Sub(of.load(levels.logs), there)));
+  });
+  return sum_of(sum);
+}
+
+void FactorsOf(const double* beta, const double* ma, std::size_t count, double* out) {
+  for (std::size_t i = 0; i < count; i += hn::Lanes(Doubles())) {
+    V t = hn::LoadU(Doubles(), beta + i);
+    if (ma != nullptr) t = hn::Sub(t, hn::LoadU(Doubles(), ma + i));
+    hn::StoreU(special::exp(Doubles(), t), Doubles(), out + i);
+  }
+}
+
+void SlopeOfOdds(const OddsColumns& of, double* sums, double* slots, double* const* by_level, Range range) {
+  const hn::Rebind<std::int32_t, Doubles> di;
+  const hn::Rebind<std::int64_t, Doubles> dl;
+  constexpr std::size_t most_columns = 64;  // at a time
+  const V one = set(1);
+  for (std::size_t begin = 0; begin < of.columns || begin == 0; begin += most_columns) {
+    const std::size_t end = begin + most_columns < of.columns ? begin + most_columns : of.columns;
+    double totals[most_columns * level_lanes] = {};
+    for (std::size_t block = range.first; block < range.last; ++block)
+      for (std::size_t part = 0; part < level_lanes; part += hn::Lanes(Doubles())) {
+        const V own = hn::LoadU(Doubles(), of.own + block * level_lanes + part);
+        V sum = zero();
+        std::size_t at = of.starts[block] * level_lanes + part;
+        const std::size_t last = of.starts[block + 1] * level_lanes + part;
+        for (; at < last; at += level_lanes) {
+          V o = hn::Mul(promoted(of.base + at), own);
+          for (std::size_t j = 0; j < of.others; ++j)
+            o = hn::Mul(o, looked_up(of.factors[j], of.codes[j] + at));
+          const V p = hn::Div(o, hn::Add(one, o));
+          for (std::size_t j = begin; j < end; ++j) {
+            double* const total = totals + (j - begin) * level_lanes;
+            hn::StoreU(hn::MulAdd(p, promoted(of.x + j * of.places + at), hn::LoadU(Doubles(), total)),
+                       Doubles(), total);
+          }
+          sum = hn::Add(sum, p);
+          for (std::size_t j = 0; j < of.others && begin == 0; ++j) {
+            // A lane has its own sum for each level, so no two lanes meet.
+            const auto code =
+                hn::PromoteTo(dl, hn::LoadU(di, reinterpret_cast<const std::int32_t*>(of.codes[j] + at)));
+            const auto place = hn::Add(hn::ShiftLeft<3>(code), hn::Iota(dl, static_cast<std::int64_t>(part)));
+            const V before = hn::GatherIndex(Doubles(), by_level[j], place);
+            hn::ScatterIndex(hn::Add(before, p), Doubles(), by_level[j], place);
+          }
+        }
+        if (begin == 0) hn::StoreU(sum, Doubles(), slots + block * level_lanes + part);
+      }
+    for (std::size_t j = begin; j < end; ++j)
+      for (std::size_t lane = 0; lane < level_lanes; ++lane)
+        sums[j] += totals[(j - begin) * level_lanes + lane];
+  }
+}
+
+double MoveColumns(const OddsColumns& of, const double* alpha, float* out, Range range) {
+  const V one = set(1);
+  LogSum sum;
+  for (std::size_t block = range.first; block < range.last; ++block)
+    for (std::size_t part = 0; part < level_lanes; part += hn::Lanes(Doubles())) {
+      const V own = hn::LoadU(Doubles(), of.own + block * level_lanes + part);
+      std::size_t at = of.starts[block] * level_lanes + part, taken = 0;
+      const std::size_t last = of.starts[block + 1] * level_lanes + part;
+      for (; at < last; at += level_lanes) {
+        V u = zero();
+        for (std::size_t j = 0; j < of.columns; ++j)
+          u = hn::MulAdd(promoted(of.x + j * of.places + at), set(alpha[j]), u);
+        const auto kept =
+            hn::DemoteTo(Singles(), hn::Mul(promoted(of.base + at), special::exp(Doubles(), u)));
+        hn::StoreU(kept, Singles(), out + at);
+        V o = hn::Mul(hn::PromoteTo(Doubles(), kept), own);
+        for (std::size_t j = 0; j < of.others; ++j)
+          o = hn::Mul(o, looked_up(of.factors[j], of.codes[j] + at));
+        sum.times(hn::Add(one, o));
+        if (++taken == rows_of_log) {
+          sum.flush();
+          taken = 0;
+        }
+      }
+      sum.flush();
+    }
+  return sum_of(sum.sum());
+}
+
+void GatherFloats(const float* from, const std::uint32_t* places, std::size_t count, float* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = from[places[i]];
+}
+
+}  // namespace mlo::level_passes::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mlo::level_passes {
+
+HWY_EXPORT(FillOdds);
+HWY_EXPORT(SweepOdds);
+HWY_EXPORT(MoveOdds);
+HWY_EXPORT(FactorsOf);
+HWY_EXPORT(SlopeOfOdds);
+HWY_EXPORT(MoveColumns);
+HWY_EXPORT(GatherFloats);
+
+void fill_odds(const OddsLevels& levels, Range range) { HWY_DYNAMIC_DISPATCH(FillOdds)(levels, range); }
+double sweep_odds(const OddsLevels& levels, const double* noise, const double* uniforms, Range range) {
+  return HWY_DYNAMIC_DISPATCH(SweepOdds)(levels, noise, uniforms, range);
+}
+double move_odds(const OddsLevels& levels, Range range) {
+  return HWY_DYNAMIC_DISPATCH(MoveOdds)(levels, range);
+}
+void factors_of(const double* beta, const double* ma, std::size_t count, double* out) {
+  HWY_DYNAMIC_DISPATCH(FactorsOf)(beta, ma, count, out);
+}
+void slope_of_odds(const OddsColumns& of, double* sums, double* slots, double* const* by_level, Range range) {
+  HWY_DYNAMIC_DISPATCH(SlopeOfOdds)(of, sums, slots, by_level, range);
+}
+double move_columns(const OddsColumns& of, const double* alpha, float* out, Range range) {
+  return HWY_DYNAMIC_DISPATCH(MoveColumns)(of, alpha, out, range);
+}
+void gather_floats(const float* from, const std::uint32_t* places, std::size_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(GatherFloats)(from, places, count, out);
+}
+
+}  // namespace mlo::level_passes
+#endif

@@ -1,0 +1,59 @@
+// Copyright (c) the mlo authors. BSD-3-Clause.
+// Passes over all rows of a logistic model as odds (subsample/odds_rows.hpp), eight levels at a time. With
+// t the change of a level's effect from the reference and o_i the odds of a row without it, the
+// log-likelihood of the level is Y t - sum of log(1 + o_i e^t).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel/level_lanes.hpp"
+
+namespace mlo::level_passes {
+
+// A grouping. Numbers by slot unless said otherwise.
+struct OddsLevels {
+  static constexpr std::size_t most_others = 7;
+  const std::uint32_t* starts = nullptr;
+  std::size_t others = 0;
+  const std::uint32_t* codes[most_others] = {};
+  const double* factors[most_others] = {};  // by level: e^t of the other groupings
+  const float* x = nullptr;                 // by place: the odds without any effect
+  float* odds = nullptr;                    // by place: without this grouping's effect
+  const double *count = nullptr, *successes = nullptr, *mean = nullptr;  // the prior's mean of t
+  double *t = nullptr, *next = nullptr;
+  double *logs = nullptr, *next_logs = nullptr;  // sums of log(1 + o e^t)
+  double *linear = nullptr, *bend = nullptr;     // of the quadratic that stands for the log-likelihood
+  double lift = 0;                               // what the columns that are the same for all rows add to eta
+  double tau = 1;                                // the effects' precision
+  double reference_tau = 1;                      // the reference's: linear and bend may not depend on tau
+};
+
+// odds.
+void fill_odds(const OddsLevels& levels, Range range);
+// odds; linear and bend; a proposal for each level from the normal law that they and the prior make; the
+// decisions. Writes t and logs; returns how many moved. Noise and uniforms are of the range alone.
+double sweep_odds(const OddsLevels& levels, const double* noise, const double* uniforms, Range range);
+// next_logs, at next; returns the change of the log-likelihood from t and logs.
+double move_odds(const OddsLevels& levels, Range range);
+// out = e^(beta - ma), or e^beta if there is no ma; `count` is a multiple of eight.
+void factors_of(const double* beta, const double* ma, std::size_t count, double* out);
+
+// A pass over the rows in the places of the first grouping, for the columns.
+struct OddsColumns {
+  const std::uint32_t* starts = nullptr;
+  std::size_t others = 0, columns = 0, places = 0;
+  const std::uint32_t* codes[OddsLevels::most_others] = {};
+  const double* factors[OddsLevels::most_others] = {};
+  const double* own = nullptr;  // by slot: the first grouping's factor, times what the same columns make
+  const float *base = nullptr, *x = nullptr;  // e^eta at the reference; the columns, one after the other
+};
+// Sums over rows of p = o / (1 + o): times the columns, added to `sums`; by slot, written to `slots`; by
+// level of the other groupings, added to by_level[j] at 8 level + lane.
+void slope_of_odds(const OddsColumns& of, double* sums, double* slots, double* const* by_level, Range range);
+// Writes base e^(x'alpha) to `out`; returns the sum of log(1 + that times the factors).
+double move_columns(const OddsColumns& of, const double* alpha, float* out, Range range);
+// out[i] = from[places[i]].
+void gather_floats(const float* from, const std::uint32_t* places, std::size_t count, float* out);
+
+}  // namespace mlo::level_passes
