@@ -51,7 +51,7 @@ struct OddsLanes {
   const OddsLevels& of;
   std::size_t block, part;
 
-  HWY_INLINE std::size_t first() const { return of.starts[block] * level_lanes + part; }
+  HWY_INLINE std::size_t first_place() const { return of.starts[block] * level_lanes + part; }
   HWY_INLINE std::size_t depth() const { return of.starts[block + 1] - of.starts[block]; }
   HWY_INLINE V load(const double* from) const {
     return hn::LoadU(Doubles(), from + block * level_lanes + part);
@@ -61,7 +61,7 @@ struct OddsLanes {
   // Returns the sum of the odds.
   HWY_INLINE V fill() const {
     V sum = zero();
-    std::size_t at = first();
+    std::size_t at = first_place();
     for (std::size_t r = depth(); r > 0; --r, at += level_lanes) {
       V o = promoted(of.x + at);
       for (std::size_t j = 0; j < of.others; ++j) o = hn::Mul(o, looked_up(of.factors[j], of.codes[j] + at));
@@ -75,7 +75,7 @@ struct OddsLanes {
   HWY_INLINE V logs(V t) const {
     const V e = special::exp(Doubles(), hn::Add(t, set(of.lift))), one = set(1);
     LogSum sum;
-    const float* at = of.odds + first();
+    const float* at = of.odds + first_place();
     for (std::size_t left = depth(); left > 0;) {
       const std::size_t some = left < rows_of_log ? left : rows_of_log;
       for (std::size_t r = 0; r < some; ++r, at += level_lanes) sum.times(hn::MulAdd(promoted(at), e, one));
@@ -84,33 +84,54 @@ struct OddsLanes {
     }
     return sum.sum();
   }
-  // Where the log-likelihood is expanded: near the mode with the reference's prior, as if all rows had the
-  // same odds.
+  // Where the log-likelihood is expanded, in s = t + lift: near the mode with the reference's prior and
+  // lift, as if all rows had the same odds.
   HWY_INLINE V near_mode(V odds) const {
     const V n = load(of.count), y = load(of.successes), mean = load(of.mean), one = set(1);
     const V tau = set(of.reference_tau), each = hn::Div(odds, hn::Max(n, one));
-    V t = zero();
+    V s = zero();
     for (int newton = 0; newton < 3; ++newton) {
-      const V a = hn::Mul(each, special::exp(Doubles(), hn::Add(t, set(of.lift))));
+      const V a = hn::Mul(each, special::exp(Doubles(), s));
       const V p = hn::Div(a, hn::Add(one, a)), np = hn::Mul(n, p);
-      const V slope = hn::NegMulAdd(tau, hn::Sub(t, mean), hn::Sub(y, np));
+      const V slope = hn::NegMulAdd(tau, hn::Sub(s, mean), hn::Sub(y, np));
       const V curvature = hn::MulAdd(np, hn::Sub(one, p), tau);
-      t = hn::Add(t, hn::Max(hn::Neg(one), hn::Min(one, hn::Div(slope, curvature))));
+      s = hn::Add(s, hn::Max(hn::Neg(one), hn::Min(one, hn::Div(slope, curvature))));
     }
-    return t;
+    return s;
   }
-  // The quadratic linear t - bend t^2 / 2 that has the log-likelihood's first two derivatives at `t`.
-  HWY_INLINE void expand(V t, V& linear, V& bend) const {
-    const V e = special::exp(Doubles(), hn::Add(t, set(of.lift))), one = set(1);
-    V p1 = zero();
-    bend = zero();
-    const float* at = of.odds + first();
+  // The log-likelihood's derivatives at s.
+  HWY_INLINE void expand(V s) const {
+    const V e = special::exp(Doubles(), s), one = set(1);
+    V first = zero(), second = zero(), third = zero();
+    const float* at = of.odds + first_place();
     for (std::size_t r = depth(); r > 0; --r, at += level_lanes) {
       const V a = hn::Mul(promoted(at), e), p = hn::Div(a, hn::Add(one, a));
-      p1 = hn::Add(p1, p);
-      bend = hn::MulAdd(p, hn::Sub(one, p), bend);
+      const V spread = hn::NegMulAdd(p, p, p);
+      first = hn::Add(first, p);
+      second = hn::Add(second, spread);
+      third = hn::MulAdd(spread, hn::Sub(one, hn::Add(p, p)), third);
     }
-    linear = hn::MulAdd(bend, t, hn::Sub(load(of.successes), p1));
+    store(s, of.centre);
+    store(hn::Sub(load(of.successes), first), of.slope);
+    store(second, of.bend);
+    store(third, of.skew);
+  }
+  // The mode of t with the cubic and the prior, by two steps of Newton's method, and the curvature there.
+  HWY_INLINE void law(V tau, V lift, V& mode, V& precision) const {
+    const V bend = load(of.bend), skew = load(of.skew), slope = load(of.slope);
+    const V centre = hn::Sub(load(of.centre), lift);  // in terms of t
+    const V least = hn::MulAdd(set(least_precision), bend, tau), whole = hn::Add(bend, tau);
+    const V right = hn::NegMulAdd(tau, hn::Sub(centre, load(of.mean)), slope);
+    V y = hn::Div(right, whole);
+    const V left = hn::NegMulAdd(y, hn::MulAdd(hn::Mul(set(0.5), skew), y, whole), right);
+    y = hn::Add(y, hn::Div(left, hn::Max(least, hn::MulAdd(skew, y, whole))));
+    precision = hn::Max(least, hn::MulAdd(skew, y, whole));
+    mode = hn::Add(centre, y);
+  }
+  // 1 for levels, 0 for slots that fill the last block.
+  HWY_INLINE M filled() const {
+    const V at = hn::Iota(Doubles(), static_cast<double>(block * level_lanes + part));
+    return hn::Lt(at, set(static_cast<double>(of.count_of_levels)));
   }
 };
 
@@ -130,14 +151,11 @@ double SweepOdds(const OddsLevels& levels, const double* noise, const double* un
   V count = zero();
   const std::size_t skipped = range.first * level_lanes;
   over_slots(levels, range, [&](const OddsLanes& of) HWY_ATTR {
-    V linear;
-    V bend;
-    of.expand(of.near_mode(of.fill()), linear, bend);
-    of.store(linear, levels.linear);
-    of.store(bend, levels.bend);
+    of.expand(of.near_mode(of.fill()));
     const V tau = set(levels.tau), mean = of.load(levels.mean), t = of.load(levels.t);
-    const V precision = hn::Add(bend, tau);
-    const V mode = hn::Div(hn::MulAdd(tau, mean, linear), precision);
+    V mode;
+    V precision;
+    of.law(tau, set(levels.lift), mode, precision);
     const V root = hn::Sqrt(hn::Mul(set(curve_width), precision));
     const V z = of.load(noise - skipped), next = hn::Add(mode, hn::Div(z, root));
     const V back = hn::Mul(hn::Sub(t, mode), root);
@@ -149,7 +167,7 @@ double SweepOdds(const OddsLevels& levels, const double* noise, const double* un
     const M yes = hn::Lt(special::log(Doubles(), of.load(uniforms - skipped)), ratio);
     of.store(hn::IfThenElse(yes, next, t), levels.t);
     of.store(hn::IfThenElse(yes, there, here), levels.logs);
-    count = hn::Add(count, hn::IfThenElseZero(hn::And(yes, hn::Gt(of.load(levels.count), zero())), set(1)));
+    count = hn::Add(count, hn::IfThenElseZero(hn::And(yes, of.filled()), set(1)));
   });
   return sum_of(count);
 }
@@ -163,6 +181,43 @@ double MoveOdds(const OddsLevels& levels, Range range) {
                                   hn::Sub(of.load(levels.logs), there)));
   });
   return sum_of(sum);
+}
+
+double RescaleOdds(const OddsLevels& levels, double tau_next, double lift_next, Range range) {
+  V sum = zero();
+  over_slots(levels, range, [&](const OddsLanes& of) HWY_ATTR {
+    const V tau = set(levels.tau), there = set(tau_next);
+    V mode;
+    V precision;
+    V mode_next;
+    V precision_next;
+    of.law(tau, set(levels.lift), mode, precision);
+    of.law(there, set(lift_next), mode_next, precision_next);
+    const V ratio = hn::Div(precision, precision_next), t = of.load(levels.t), mean = of.load(levels.mean);
+    const V next = hn::MulAdd(hn::Sub(t, mode), hn::Sqrt(ratio), mode_next);
+    of.store(next, levels.next);
+    const V up = hn::Sub(next, mean), down = hn::Sub(t, mean);
+    const V prior = hn::MulSub(tau, hn::Mul(down, down), hn::Mul(there, hn::Mul(up, up)));
+    const V both = hn::Mul(set(0.5), hn::Add(special::log(Doubles(), ratio), prior));
+    sum = hn::Add(sum, hn::IfThenElseZero(of.filled(), both));
+  });
+  return sum_of(sum);
+}
+
+OddsCentre CentreOfOdds(const OddsLevels& levels, double tau_there, Range range) {
+  V sum = zero(), fall = zero();
+  over_slots(levels, range, [&](const OddsLanes& of) HWY_ATTR {
+    const V tau = set(tau_there);
+    V mode;
+    V precision;
+    of.law(tau, zero(), mode, precision);
+    // The mean of a law with a cubic term is beside its mode.
+    const V beside = hn::Div(hn::Mul(set(0.5), of.load(levels.skew)), hn::Mul(precision, precision));
+    const V mean = hn::Sub(hn::Sub(mode, of.load(levels.mean)), beside);
+    sum = hn::Add(sum, hn::IfThenElseZero(of.filled(), mean));
+    fall = hn::Add(fall, hn::IfThenElseZero(of.filled(), hn::Sub(set(1), hn::Div(tau, precision))));
+  });
+  return {sum_of(sum), sum_of(fall)};
 }
 
 void FactorsOf(const double* beta, const double* ma, std::size_t count, double* out) {
@@ -257,6 +312,8 @@ namespace mlo::level_passes {
 HWY_EXPORT(FillOdds);
 HWY_EXPORT(SweepOdds);
 HWY_EXPORT(MoveOdds);
+HWY_EXPORT(RescaleOdds);
+HWY_EXPORT(CentreOfOdds);
 HWY_EXPORT(FactorsOf);
 HWY_EXPORT(SlopeOfOdds);
 HWY_EXPORT(MoveColumns);
@@ -268,6 +325,12 @@ double sweep_odds(const OddsLevels& levels, const double* noise, const double* u
 }
 double move_odds(const OddsLevels& levels, Range range) {
   return HWY_DYNAMIC_DISPATCH(MoveOdds)(levels, range);
+}
+double rescale_odds(const OddsLevels& levels, double tau, double lift, Range range) {
+  return HWY_DYNAMIC_DISPATCH(RescaleOdds)(levels, tau, lift, range);
+}
+OddsCentre centre_of_odds(const OddsLevels& levels, double tau, Range range) {
+  return HWY_DYNAMIC_DISPATCH(CentreOfOdds)(levels, tau, range);
 }
 void factors_of(const double* beta, const double* ma, std::size_t count, double* out) {
   HWY_DYNAMIC_DISPATCH(FactorsOf)(beta, ma, count, out);

@@ -21,7 +21,7 @@ constexpr std::size_t odds_chunk = 16;  // blocks that share a random stream
 struct LevelKernel::Odds {
   // By slot of a grouping.
   struct Slots {
-    std::vector<double> t, next, logs, next_logs, linear, bend, mean;
+    std::vector<double> t, next, logs, next_logs, centre, slope, bend, skew, mean;
   };
   explicit Odds(std::shared_ptr<const OddsRows> from) : rows(std::move(from)) {
     for (std::size_t k = 0; k < rows->groups().size(); ++k) {
@@ -30,7 +30,8 @@ struct LevelKernel::Odds {
       most_places = std::max(most_places, of.places());
       factors.emplace_back(of.slots(), 1.0);
       Slots& to = slots.emplace_back();
-      for (auto* const v : {&to.t, &to.next, &to.logs, &to.next_logs, &to.linear, &to.bend, &to.mean})
+      for (auto* const v :
+           {&to.t, &to.next, &to.logs, &to.next_logs, &to.centre, &to.slope, &to.bend, &to.skew, &to.mean})
         v->assign(of.slots(), 0);
     }
     odds.resize(most_places);
@@ -85,8 +86,11 @@ struct LevelKernel::Odds {
     out.next = own_slots.next.data();
     out.logs = own_slots.logs.data();
     out.next_logs = own_slots.next_logs.data();
-    out.linear = own_slots.linear.data();
+    out.centre = own_slots.centre.data();
+    out.slope = own_slots.slope.data();
     out.bend = own_slots.bend.data();
+    out.skew = own_slots.skew.data();
+    out.count_of_levels = of.level.size();
     return out;
   }
   // With these factors of all groupings.
@@ -181,14 +185,24 @@ void LevelKernel::sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info)
   for (const double one : accepted) level_acceptance_.accepted += one;
   level_acceptance_.tried += static_cast<double>(group.levels);
   info.rows_read += odds.rows->rows();
-  const Odds::Slots& slots = odds.slots[k];
-  odds.logs = 0;
+  read_slots(k);
+}
+
+// beta of all levels from their slots; the quadratic that the cubic makes of it for other moves; the sum of
+// logarithms.
+void LevelKernel::read_slots(std::size_t k) {
+  const OddsRows::Of& places = odds_->rows->groups()[k];
+  const Odds::Slots& slots = odds_->slots[k];
+  Group& group = groups_[k];
+  const double lift = odds_->lift(alpha_);
+  odds_->logs = 0;
   for (std::size_t s = 0; s < places.level.size(); ++s) {
     const std::size_t level = places.level[s];
-    group.beta[level] = slots.t[s] + group.ma[level];
+    const double ma = group.ma[level];
+    group.beta[level] = slots.t[s] + ma;
     group.bend[level] = slots.bend[s];
-    group.linear[level] = slots.linear[s] + slots.bend[s] * group.ma[level];
-    odds.logs += slots.logs[s];
+    group.linear[level] = slots.slope[s] + slots.bend[s] * (slots.centre[s] - lift + ma);
+    odds_->logs += slots.logs[s];
   }
 }
 
@@ -213,10 +227,71 @@ bool LevelKernel::decide_by_odds(std::size_t k, double log_ratio, Stream& stream
   Odds::Slots& slots = odds_->slots[k];
   slots.t.swap(slots.next);
   slots.logs.swap(slots.next_logs);
-  odds_->logs = 0;
-  for (std::size_t s = 0; s < groups_[k].levels; ++s) odds_->logs += slots.logs[s];
-  groups_[k].beta.swap(groups_[k].next);
+  read_slots(k);
   return true;
+}
+
+// The standard deviation, all effects, and the intercept: a larger one makes more events of the same mean,
+// which the intercept takes back. Given the cubics, h(tau) is about where lift would make the sum of the
+// effects' means 0, as it is where lift fits best; lift moves by h(tau') - h(tau).
+void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
+  const GroupCovariance& covariance = model_->covariances()[k];
+  Odds& odds = *odds_;
+  Group& group = groups_[k];
+  std::vector<double>& xi = point_.covariances[k];
+  std::vector<double> next(1);
+  double log_ratio = group.walk.propose(stream, xi, next);
+  if (!(std::abs(next[0]) < 300)) return;
+  log_ratio += covariance.log_prior(next) - covariance.log_prior(xi);
+  if (!std::isfinite(log_ratio)) return;
+  const double tau = covariance.precision(next)(0, 0);
+  log_ratio += 0.5 * static_cast<double>(group.levels) * std::log(tau / group.omega(0, 0));
+  level_passes::OddsLevels of = odds_levels(k);
+  const std::size_t blocks = odds.rows->groups()[k].blocks();
+  Eigen::VectorXd along = Eigen::VectorXd::Zero(alpha_.size());
+  double lifted = 0;
+  Eigen::Index same = 0;
+  if (alpha_.size() > 0 && odds.rows->fixed().cwiseAbs().maxCoeff(&same) > 0) {
+    const auto best = [&](double at) {
+      const level_passes::OddsCentre c = level_passes::centre_of_odds(of, at, {0, blocks});
+      return c.sum / std::max(c.fall, 1e-3 * static_cast<double>(group.levels));
+    };
+    lifted = best(tau) - best(of.tau);
+    if (!std::isfinite(lifted)) return;
+    along[same] = lifted / odds.rows->fixed()[same];
+    const auto prior = [&](const Eigen::VectorXd& alpha) {
+      GroupedPoint at;
+      at.coefficients = reference_->at().coefficients;
+      at.log_second = point_.log_second;
+      for (std::size_t j = 0; j < at.coefficients.size(); ++j) at.coefficients[j] += alpha[index(j)];
+      return model_->log_prior_of_main(at);
+    };
+    log_ratio += prior(alpha_ + along) - prior(alpha_);
+  }
+  const double lift = of.lift + lifted;
+  log_ratio += sum_over_parts(*pool_, blocks,
+                              [&](Range range) { return level_passes::rescale_odds(of, tau, lift, range); });
+  of.lift = lift;
+  double change =
+      sum_over_parts(*pool_, blocks, [&](Range range) { return level_passes::move_odds(of, range); });
+  for (const double y : odds.rows->groups()[k].successes) change += y * lifted;
+  if (options_.remainders) log_ratio += change;
+  info.rows_read += odds.rows->rows();
+  const bool yes = std::isfinite(log_ratio) && accepts(stream, log_ratio);
+  scale_acceptance_.count(yes);
+  if (!yes) return;
+  xi = next;
+  set_precision(k);
+  // The other groupings' t stay.
+  alpha_ += along;
+  for (Group& each : groups_)
+    over_parts(*pool_, each.blocks(), [&, &lanes_of = lanes(each)](std::size_t /*part*/, Range range) {
+      level_passes::shift_along_m(lanes_of, along.data(), range);
+    });
+  Odds::Slots& slots = odds.slots[k];
+  slots.t.swap(slots.next);
+  slots.logs.swap(slots.next_logs);
+  read_slots(k);
 }
 
 // The grouping's moves are over: what the others see of it.

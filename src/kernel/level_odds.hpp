@@ -23,19 +23,32 @@ struct OddsLevels {
   const double *count = nullptr, *successes = nullptr, *mean = nullptr;  // the prior's mean of t
   double *t = nullptr, *next = nullptr;
   double *logs = nullptr, *next_logs = nullptr;  // sums of log(1 + o e^t)
-  double *linear = nullptr, *bend = nullptr;     // of the quadratic that stands for the log-likelihood
-  double lift = 0;                               // what the columns that are the same for all rows add to eta
-  double tau = 1;                                // the effects' precision
-  double reference_tau = 1;                      // the reference's: linear and bend may not depend on tau
+  // Near its mode with the reference's prior the log-likelihood is a cubic polynomial of s = t + lift: where,
+  // and its first three derivatives there (the last two with the other sign).
+  double *centre = nullptr, *slope = nullptr, *bend = nullptr, *skew = nullptr;
+  std::size_t count_of_levels = 0;
+  double lift = 0;  // what the columns that are the same for all rows add to eta
+  double tau = 1;   // the effects' precision
+  // The reference's. The cubic may depend on no number that a move changes which is proposed by it: not on
+  // t, nor on tau and lift.
+  double reference_tau = 1;
 };
 
 // odds.
 void fill_odds(const OddsLevels& levels, Range range);
-// odds; linear and bend; a proposal for each level from the normal law that they and the prior make; the
-// decisions. Writes t and logs; returns how many moved. Noise and uniforms are of the range alone.
+// odds; the cubic; a proposal for each level from the normal law that it and the prior make; the decisions.
+// Writes t and logs; returns how many moved. Noise and uniforms are of the range alone.
 double sweep_odds(const OddsLevels& levels, const double* noise, const double* uniforms, Range range);
 // next_logs, at next; returns the change of the log-likelihood from t and logs.
 double move_odds(const OddsLevels& levels, Range range);
+// next: the effects keep their places in their laws as tau and lift become others. Returns the log of the
+// Jacobian and of the ratio of the effects' densities, without their determinants.
+double rescale_odds(const OddsLevels& levels, double tau, double lift, Range range);
+// Of the laws with tau at lift = 0: the sum of the effects' means, and how fast it falls with lift.
+struct OddsCentre {
+  double sum = 0, fall = 0;
+};
+OddsCentre centre_of_odds(const OddsLevels& levels, double tau, Range range);
 // out = e^(beta - ma), or e^beta if there is no ma; `count` is a multiple of eight.
 void factors_of(const double* beta, const double* ma, std::size_t count, double* out);
 

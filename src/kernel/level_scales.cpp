@@ -35,7 +35,8 @@ void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info)
   const std::size_t d = groups_[k].d;
   draw_covariance(k, stream);
   const std::size_t moves = groups_.size() > 1 ? options_.scale_moves : 1;
-  for (std::size_t m = 0; m < moves; ++m) scale_together(k, stream, info);
+  for (std::size_t m = 0; m < moves; ++m)
+    by_odds() ? scale_by_odds(k, stream, info) : scale_together(k, stream, info);
   bool loose = false;
   for (std::size_t j = 0; j < d; ++j)
     if (!frozen_ || groups_[k].walk.sd(j) > loose_scale) {

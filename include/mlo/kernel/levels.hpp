@@ -171,6 +171,8 @@ class LevelKernel {
   [[nodiscard]] level_passes::OddsLevels odds_levels(std::size_t k);
   [[nodiscard]] std::vector<std::vector<double>> odds_factors(bool at_reference) const;
   void sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info);
+  void read_slots(std::size_t k);
+  void scale_by_odds(std::size_t k, Stream& stream, StepInfo& info);
   void leave_grouping(std::size_t k);
   [[nodiscard]] double change_by_odds(std::size_t k);
   bool decide_by_odds(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
