@@ -18,6 +18,36 @@ namespace {
 constexpr std::size_t odds_chunk = 16;  // blocks that share a random stream
 }  // namespace
 
+void level_passes::look_up(const OddsFactors& of, const OddsStretch& at, double* out) noexcept {
+  for (std::size_t j = 0; j < of.others; ++j) {
+    const double* const factors = of.factors[j];
+    for (std::size_t r = 0; r < at.eights; ++r) {
+      const std::size_t first = at.first + r * level_lanes;
+      const std::uint32_t common = of.common[j][first / level_lanes];
+      const std::uint32_t* const codes = of.codes[j] + first;
+      double* const to = out + r * at.width;
+      if (j > 0) {
+        for (std::size_t lane = 0; lane < at.width; ++lane) to[lane] *= factors[codes[lane]];
+      } else if (common != OddsRows::mixed) {
+        const double factor = factors[common];
+        for (std::size_t lane = 0; lane < at.width; ++lane) to[lane] = factor;
+      } else {
+        for (std::size_t lane = 0; lane < at.width; ++lane) to[lane] = factors[codes[lane]];
+      }
+    }
+  }
+}
+
+void level_passes::add_by_level(const OddsFactors& of, const OddsStretch& at, const double* numbers,
+                                double* const* by_level) noexcept {
+  for (std::size_t j = 0; j < of.others; ++j)
+    for (std::size_t r = 0; r < at.eights; ++r) {
+      const std::size_t first = at.first + r * level_lanes;
+      for (std::size_t lane = 0; lane < at.width; ++lane)
+        by_level[j][of.codes[j][first + lane] * level_lanes + lane] += numbers[r * at.width + lane];
+    }
+}
+
 struct LevelKernel::Odds {
   // By slot of a grouping.
   struct Slots {
@@ -35,6 +65,7 @@ struct LevelKernel::Odds {
         v->assign(of.slots(), 0);
     }
     odds.resize(most_places);
+    other_factors = factors;
     next_x.assign(x[0].size(), 0.0F);
     own.assign(rows->groups()[0].slots(), 0);
   }
@@ -44,8 +75,10 @@ struct LevelKernel::Odds {
   std::vector<HugeVector<float>> x;  // by grouping and place: e^(e + x'alpha), but for columns that are the
                                      // same for all rows
   HugeVector<float> next_x, odds;
-  std::vector<double> x_at;                  // the alpha of x; empty: of none
-  std::vector<std::vector<double>> factors;  // by grouping and level: e^t
+  std::vector<double> x_at;                        // the alpha of x; empty: of none
+  std::vector<std::vector<double>> factors;        // by grouping and level: e^t
+  std::vector<std::vector<double>> other_factors;  // the same elsewhere: of a proposal, or at alpha = 0
+  Eigen::VectorXd along;  // a change of alpha by lift that M alpha and beta have not seen
   std::vector<Slots> slots;
   std::vector<double> own;  // by slot of the first grouping: its factor and that of the same columns
   double logs = 0;          // the sum over all rows of log(1 + e^eta)
@@ -74,6 +107,7 @@ struct LevelKernel::Odds {
     for (std::size_t j = 0; j < factors.size(); ++j) {
       if (j == k) continue;
       out.codes[out.others] = of.codes.data() + out.others * of.places();
+      out.common[out.others] = of.common.data() + out.others * of.starts.back();
       out.factors[out.others++] = factors[j].data();
     }
     out.x = x[k].data();
@@ -103,6 +137,7 @@ struct LevelKernel::Odds {
     out.places = of.places();
     for (std::size_t j = 1; j < with.size(); ++j) {
       out.codes[out.others] = of.codes.data() + out.others * of.places();
+      out.common[out.others] = of.common.data() + out.others * of.starts.back();
       out.factors[out.others++] = with[j].data();
     }
     const double factor = std::exp(lifted);
@@ -118,20 +153,17 @@ void LevelKernel::OddsDeleter::operator()(Odds* odds) const noexcept { delete od
 
 void LevelKernel::make_odds() { odds_.reset(new Odds(reference_->odds())); }
 
-// e^t of all levels; `moved`: without M alpha, that is at alpha = 0.
-std::vector<std::vector<double>> LevelKernel::odds_factors(bool at_reference) const {
-  std::vector<std::vector<double>> out;
-  for (const Group& group : groups_) {
-    std::vector<double>& of = out.emplace_back(group.beta.size());
-    level_passes::factors_of(group.beta.data(), at_reference ? nullptr : group.ma.data(), of.size(),
-                             of.data());
-  }
-  return out;
+// e^t of all levels; or without M alpha, that is at alpha = 0.
+void LevelKernel::take_factors(bool at_reference, std::vector<std::vector<double>>& out) const {
+  for (std::size_t k = 0; k < groups_.size(); ++k)
+    level_passes::factors_of(groups_[k].beta.data(), at_reference ? nullptr : groups_[k].ma.data(),
+                             out[k].size(), out[k].data());
 }
 
 void LevelKernel::enter_odds() {
   Odds& odds = *odds_;
-  odds.factors = odds_factors(false);
+  take_factors(false, odds.factors);
+  odds.along = Eigen::VectorXd::Zero(alpha_.size());
   const std::vector<double> at = odds.moving(alpha_);
   if (at == odds.x_at) return;
   const level_passes::OddsColumns of = odds.columns(odds.factors, odds.lift(alpha_));
@@ -282,12 +314,8 @@ void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
   if (!yes) return;
   xi = next;
   set_precision(k);
-  // The other groupings' t stay.
   alpha_ += along;
-  for (Group& each : groups_)
-    over_parts(*pool_, each.blocks(), [&, &lanes_of = lanes(each)](std::size_t /*part*/, Range range) {
-      level_passes::shift_along_m(lanes_of, along.data(), range);
-    });
+  odds.along += along;
   Odds::Slots& slots = odds.slots[k];
   slots.t.swap(slots.next);
   slots.logs.swap(slots.next_logs);
@@ -296,6 +324,14 @@ void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
 
 // The grouping's moves are over: what the others see of it.
 void LevelKernel::leave_grouping(std::size_t k) {
+  Eigen::VectorXd& along = odds_->along;
+  if (along.size() > 0 && !along.isZero(0)) {  // t of no grouping changes
+    for (Group& each : groups_)
+      over_parts(*pool_, each.blocks(), [&, &of = lanes(each)](std::size_t /*part*/, Range range) {
+        level_passes::shift_along_m(of, along.data(), range);
+      });
+    along.setZero();
+  }
   const Group& group = groups_[k];
   level_passes::factors_of(group.beta.data(), group.ma.data(), group.beta.size(), odds_->factors[k].data());
 }
@@ -304,8 +340,8 @@ void LevelKernel::leave_grouping(std::size_t k) {
 Eigen::VectorXd LevelKernel::slope_by_odds(StepInfo& info) {
   Odds& odds = *odds_;
   const std::size_t q = model_->rows().columns(), moving = odds.rows->moving().size();
-  const std::vector<std::vector<double>> factors = odds_factors(true);
-  const level_passes::OddsColumns of = odds.columns(factors, 0);
+  take_factors(true, odds.other_factors);
+  const level_passes::OddsColumns of = odds.columns(odds.other_factors, 0);
   const std::size_t blocks = odds.rows->groups()[0].blocks(),
                     parts = (blocks + blocks_of_part - 1) / blocks_of_part;
   std::vector<double> sums(parts * moving, 0), slots(odds.own.size(), 0);
@@ -364,9 +400,9 @@ bool LevelKernel::move_by_odds(const Eigen::VectorXd& next, double log_ratio, St
   alpha_ = next;
   apply_m();
   log_ratio += effects_prior() + owed();
-  std::vector<std::vector<double>> factors = odds_factors(false);
+  take_factors(false, odds.other_factors);
   const std::vector<double> at = odds.moving(alpha_);
-  const level_passes::OddsColumns of = odds.columns(factors, odds.lift(alpha_));
+  const level_passes::OddsColumns of = odds.columns(odds.other_factors, odds.lift(alpha_));
   const double logs = sum_over_parts(*pool_, odds.rows->groups()[0].blocks(), [&](Range range) {
     return level_passes::move_columns(of, at.data(), odds.next_x.data(), range);
   });
@@ -375,7 +411,7 @@ bool LevelKernel::move_by_odds(const Eigen::VectorXd& next, double log_ratio, St
   if (std::isfinite(log_ratio) && accepts(stream, log_ratio)) {
     odds.x[0].swap(odds.next_x);
     odds.x_at = at;
-    odds.factors = std::move(factors);
+    odds.factors.swap(odds.other_factors);
     odds.logs = logs;
     odds.spread(*pool_);
     return true;

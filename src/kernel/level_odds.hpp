@@ -11,15 +11,29 @@
 
 namespace mlo::level_passes {
 
-// A grouping. Numbers by slot unless said otherwise.
-struct OddsLevels {
+// What the other groupings make of a row's odds.
+struct OddsFactors {
   static constexpr std::size_t most_others = 7;
-  const std::uint32_t* starts = nullptr;
   std::size_t others = 0;
-  const std::uint32_t* codes[most_others] = {};
-  const double* factors[most_others] = {};  // by level: e^t of the other groupings
-  const float* x = nullptr;                 // by place: the odds without any effect
-  float* odds = nullptr;                    // by place: without this grouping's effect
+  const std::uint32_t *codes[most_others] = {}, *common[most_others] = {};
+  const double* factors[most_others] = {};  // by level: e^t
+};
+// `width` places from `first` on, and the same of the eights after it: the products of their factors, one
+// after the other. Plain code: eight loads take a third of the time of an instruction that gathers.
+struct OddsStretch {
+  std::size_t first, eights, width;
+};
+void look_up(const OddsFactors& of, const OddsStretch& at, double* out) noexcept;
+// Adds numbers of these places to sums by level, at 8 level + lane: a lane has sums of its own, so that one
+// addition need not wait for the one before it.
+void add_by_level(const OddsFactors& of, const OddsStretch& at, const double* numbers,
+                  double* const* by_level) noexcept;
+
+// A grouping. Numbers by slot unless said otherwise.
+struct OddsLevels : OddsFactors {
+  const std::uint32_t* starts = nullptr;
+  const float* x = nullptr;  // by place: the odds without any effect
+  float* odds = nullptr;     // by place: without this grouping's effect
   const double *count = nullptr, *successes = nullptr, *mean = nullptr;  // the prior's mean of t
   double *t = nullptr, *next = nullptr;
   double *logs = nullptr, *next_logs = nullptr;  // sums of log(1 + o e^t)
@@ -53,11 +67,9 @@ OddsCentre centre_of_odds(const OddsLevels& levels, double tau, Range range);
 void factors_of(const double* beta, const double* ma, std::size_t count, double* out);
 
 // A pass over the rows in the places of the first grouping, for the columns.
-struct OddsColumns {
+struct OddsColumns : OddsFactors {
   const std::uint32_t* starts = nullptr;
-  std::size_t others = 0, columns = 0, places = 0;
-  const std::uint32_t* codes[OddsLevels::most_others] = {};
-  const double* factors[OddsLevels::most_others] = {};
+  std::size_t columns = 0, places = 0;
   const double* own = nullptr;  // by slot: the first grouping's factor, times what the same columns make
   const float *base = nullptr, *x = nullptr;  // e^eta at the reference; the columns, one after the other
 };

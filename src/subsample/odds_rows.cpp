@@ -85,6 +85,18 @@ void OddsRows::place(const GroupedModel& model, std::size_t k, std::vector<std::
         if (j != k) of.codes[other++ * of.places() + at] = rows.groups()[j].codes[row];
     }
   }
+  const std::size_t eights = of.starts.back();
+  of.common.resize(others * eights);
+  for (std::size_t block = 0; block < blocks; ++block)
+    for (std::size_t eight = of.starts[block]; eight < of.starts[block + 1]; ++eight)
+      for (std::size_t other = 0; other < others; ++other) {
+        const std::uint32_t* const codes = of.codes.data() + other * of.places() + eight * level_lanes;
+        bool same = true;  // empty places, of odds 0, agree with any
+        for (std::size_t lane = 1; lane < level_lanes; ++lane)
+          same = same && (codes[lane] == codes[0] || static_cast<double>(eight - of.starts[block]) >=
+                                                         of.count[block * level_lanes + lane]);
+        of.common[other * eights + eight] = same ? codes[0] : mixed;
+      }
 }
 
 }  // namespace mlo

@@ -169,7 +169,7 @@ class LevelKernel {
   void enter_odds();
   void take_slots(std::size_t k);
   [[nodiscard]] level_passes::OddsLevels odds_levels(std::size_t k);
-  [[nodiscard]] std::vector<std::vector<double>> odds_factors(bool at_reference) const;
+  void take_factors(bool at_reference, std::vector<std::vector<double>>& out) const;
   void sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info);
   void read_slots(std::size_t k);
   void scale_by_odds(std::size_t k, Stream& stream, StepInfo& info);

@@ -21,15 +21,20 @@ class OddsRows {
   // A grouping's rows: blocks of eight levels side by side, a row of each after the other. Levels of about
   // the same size share a block, so that little of it is empty; their places are called slots.
   struct Of {
-    std::vector<std::uint32_t> level;      // by slot
-    std::vector<std::uint32_t> starts;     // of blocks, in eights of places; one more than blocks
-    HugeVector<std::uint32_t> codes;       // the levels in the other groupings, one array after the other
+    std::vector<std::uint32_t> level;   // by slot
+    std::vector<std::uint32_t> starts;  // of blocks, in eights of places; one more than blocks
+    HugeVector<std::uint32_t> codes;    // the levels in the other groupings, one array after the other
+    // The same by eights of places: the level that all rows of an eight share, or `mixed`. Where all levels
+    // of two groupings meet, most do, and a look-up is one number instead of eight.
+    HugeVector<std::uint32_t> common;
     HugeVector<std::uint32_t> from;        // of all groupings but the first: the row's place in the first
     std::vector<double> count, successes;  // by slot, whole blocks
     [[nodiscard]] std::size_t blocks() const noexcept { return starts.size() - 1; }
     [[nodiscard]] std::size_t slots() const noexcept { return blocks() * level_lanes; }
     [[nodiscard]] std::size_t places() const noexcept { return starts.back() * level_lanes; }
   };
+
+  static constexpr std::uint32_t mixed = 0xffffffff;
 
   // Whether the model has such rows.
   [[nodiscard]] static bool suit(const GroupedModel& model);
