@@ -40,7 +40,8 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   const Eigen::LLT<Eigen::MatrixXd> llt(information);
   Eigen::VectorXd noise(index(q));
   for (Eigen::Index j = 0; j < noise.size(); ++j) noise[j] = normal(stream);
-  const bool walk = all_rows() && uniform(stream) < walk_share;
+  // The slope of all rows makes better proposals than an expansion: walks are only for the tails.
+  const bool walk = all_rows() && uniform(stream) < (by_odds() ? 0.25 * walk_share : walk_share);
   const Eigen::VectorXd mean = llt.solve(slope), away = llt.matrixU().solve(noise);
   Eigen::VectorXd next = walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away)
                               : Eigen::VectorXd(mean + away);

@@ -27,9 +27,10 @@ HWY_INLINE void over_rows(const OddsFactors& of, std::size_t first, std::size_t 
   for (std::size_t done = 0; done < depth; done += rows_of_log) {
     const std::size_t some = depth - done < rows_of_log ? depth - done : rows_of_log,
                       at = first + done * level_lanes;
-    if (of.others > 0) look_up(of, {at, some, width}, factors);
+    const bool any = of.others > 0 || of.from != nullptr;
+    if (any) look_up(of, {at, some, width}, factors);
     for (std::size_t r = 0; r < some; ++r)
-      f(at + r * level_lanes, of.others > 0 ? hn::Load(Doubles(), factors + r * width) : set(1));
+      f(at + r * level_lanes, any ? hn::Load(Doubles(), factors + r * width) : set(1));
     flush(at, some);
   }
 }
@@ -79,7 +80,7 @@ struct OddsLanes {
     over_rows(
         of, first_place(), depth(),
         [&](std::size_t at, V factor) HWY_ATTR {
-          const V o = hn::Mul(promoted(of.x + at), factor);
+          const V o = of.from == nullptr ? hn::Mul(promoted(of.x + at), factor) : factor;
           // What is kept is what every later pass of this grouping reads.
           hn::StoreU(hn::DemoteTo(Singles(), o), Singles(), of.odds + at);
           sum = hn::Add(sum, o);
@@ -114,17 +115,26 @@ struct OddsLanes {
     }
     return s;
   }
-  // The log-likelihood's derivatives at s.
+  // The log-likelihood's derivatives at s, to the digits of floats, which is enough for proposals.
   HWY_INLINE void expand(V s) const {
-    const V e = special::exp(Doubles(), s), one = set(1);
+    const Singles d;
+    const auto e = hn::DemoteTo(d, special::exp(Doubles(), s)), one = hn::Set(d, 1.0F);
     V first = zero(), second = zero(), third = zero();
     const float* at = of.odds + first_place();
-    for (std::size_t r = depth(); r > 0; --r, at += level_lanes) {
-      const V p = rough_share(hn::Mul(promoted(at), e));
-      const V spread = hn::NegMulAdd(p, p, p);
-      first = hn::Add(first, p);
-      second = hn::Add(second, spread);
-      third = hn::MulAdd(spread, hn::Sub(one, hn::Add(p, p)), third);
+    for (std::size_t left = depth(); left > 0;) {
+      const std::size_t some = left < rows_of_log ? left : rows_of_log;
+      auto first_of = hn::Zero(d), second_of = hn::Zero(d), third_of = hn::Zero(d);
+      for (std::size_t r = 0; r < some; ++r, at += level_lanes) {
+        const auto a = hn::Mul(hn::LoadU(d, at), e), p = hn::Div(a, hn::Add(one, a));
+        const auto spread = hn::NegMulAdd(p, p, p);
+        first_of = hn::Add(first_of, p);
+        second_of = hn::Add(second_of, spread);
+        third_of = hn::MulAdd(spread, hn::NegMulAdd(hn::Set(d, 2.0F), p, one), third_of);
+      }
+      first = hn::Add(first, hn::PromoteTo(Doubles(), first_of));
+      second = hn::Add(second, hn::PromoteTo(Doubles(), second_of));
+      third = hn::Add(third, hn::PromoteTo(Doubles(), third_of));
+      left -= some;
     }
     store(s, of.centre);
     store(hn::Sub(load(of.successes), first), of.slope);
@@ -301,8 +311,15 @@ double MoveColumns(const OddsColumns& of, const double* alpha, float* out, Range
   return sum_of(sum.sum());
 }
 
-void GatherFloats(const float* from, const std::uint32_t* places, std::size_t count, float* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = from[places[i]];
+void WithOwnFactors(const std::uint32_t* starts, const float* x, const double* own, float* out, Range range) {
+  for (std::size_t block = range.first; block < range.last; ++block)
+    for (std::size_t part = 0; part < level_lanes; part += hn::Lanes(Doubles())) {
+      const V factor = hn::LoadU(Doubles(), own + block * level_lanes + part);
+      for (std::size_t eight = starts[block]; eight < starts[block + 1]; ++eight) {
+        const std::size_t at = eight * level_lanes + part;
+        hn::StoreU(hn::DemoteTo(Singles(), hn::Mul(promoted(x + at), factor)), Singles(), out + at);
+      }
+    }
 }
 
 }  // namespace mlo::level_passes::HWY_NAMESPACE
@@ -319,7 +336,7 @@ HWY_EXPORT(CentreOfOdds);
 HWY_EXPORT(FactorsOf);
 HWY_EXPORT(SlopeOfOdds);
 HWY_EXPORT(MoveColumns);
-HWY_EXPORT(GatherFloats);
+HWY_EXPORT(WithOwnFactors);
 
 void fill_odds(const OddsLevels& levels, Range range) { HWY_DYNAMIC_DISPATCH(FillOdds)(levels, range); }
 double sweep_odds(const OddsLevels& levels, const double* noise, const double* uniforms, Range range) {
@@ -343,8 +360,9 @@ void slope_of_odds(const OddsColumns& of, double* sums, double* slots, double* c
 double move_columns(const OddsColumns& of, const double* alpha, float* out, Range range) {
   return HWY_DYNAMIC_DISPATCH(MoveColumns)(of, alpha, out, range);
 }
-void gather_floats(const float* from, const std::uint32_t* places, std::size_t count, float* out) {
-  HWY_DYNAMIC_DISPATCH(GatherFloats)(from, places, count, out);
+void with_own_factors(const std::uint32_t* starts, const float* x, const double* own, float* out,
+                      Range range) {
+  HWY_DYNAMIC_DISPATCH(WithOwnFactors)(starts, x, own, out, range);
 }
 
 }  // namespace mlo::level_passes

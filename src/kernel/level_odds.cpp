@@ -18,36 +18,6 @@ namespace {
 constexpr std::size_t odds_chunk = 16;  // blocks that share a random stream
 }  // namespace
 
-void level_passes::look_up(const OddsFactors& of, const OddsStretch& at, double* out) noexcept {
-  for (std::size_t j = 0; j < of.others; ++j) {
-    const double* const factors = of.factors[j];
-    for (std::size_t r = 0; r < at.eights; ++r) {
-      const std::size_t first = at.first + r * level_lanes;
-      const std::uint32_t common = of.common[j][first / level_lanes];
-      const std::uint32_t* const codes = of.codes[j] + first;
-      double* const to = out + r * at.width;
-      if (j > 0) {
-        for (std::size_t lane = 0; lane < at.width; ++lane) to[lane] *= factors[codes[lane]];
-      } else if (common != OddsRows::mixed) {
-        const double factor = factors[common];
-        for (std::size_t lane = 0; lane < at.width; ++lane) to[lane] = factor;
-      } else {
-        for (std::size_t lane = 0; lane < at.width; ++lane) to[lane] = factors[codes[lane]];
-      }
-    }
-  }
-}
-
-void level_passes::add_by_level(const OddsFactors& of, const OddsStretch& at, const double* numbers,
-                                double* const* by_level) noexcept {
-  for (std::size_t j = 0; j < of.others; ++j)
-    for (std::size_t r = 0; r < at.eights; ++r) {
-      const std::size_t first = at.first + r * level_lanes;
-      for (std::size_t lane = 0; lane < at.width; ++lane)
-        by_level[j][of.codes[j][first + lane] * level_lanes + lane] += numbers[r * at.width + lane];
-    }
-}
-
 struct LevelKernel::Odds {
   // By slot of a grouping.
   struct Slots {
@@ -56,7 +26,6 @@ struct LevelKernel::Odds {
   explicit Odds(std::shared_ptr<const OddsRows> from) : rows(std::move(from)) {
     for (std::size_t k = 0; k < rows->groups().size(); ++k) {
       const OddsRows::Of& of = rows->groups()[k];
-      x.emplace_back(of.places() + level_lanes, 0.0F);
       most_places = std::max(most_places, of.places());
       factors.emplace_back(of.slots(), 1.0);
       Slots& to = slots.emplace_back();
@@ -66,15 +35,16 @@ struct LevelKernel::Odds {
     }
     odds.resize(most_places);
     other_factors = factors;
-    next_x.assign(x[0].size(), 0.0F);
+    for (auto* const v : {&x, &next_x, &with_own})
+      v->assign(rows->groups()[0].places() + level_lanes, 0.0F);  // the last eight are empty
     own.assign(rows->groups()[0].slots(), 0);
   }
 
   std::shared_ptr<const OddsRows> rows;
   std::size_t most_places = 0;
-  std::vector<HugeVector<float>> x;  // by grouping and place: e^(e + x'alpha), but for columns that are the
-                                     // same for all rows
-  HugeVector<float> next_x, odds;
+  // By place of the first grouping: e^(e + x'alpha), but for columns that are the same for all rows; the same
+  // of a proposal; with the first grouping's effects. And by place of the grouping that is moved: without it.
+  HugeVector<float> x, next_x, with_own, odds;
   std::vector<double> x_at;                        // the alpha of x; empty: of none
   std::vector<std::vector<double>> factors;        // by grouping and level: e^t
   std::vector<std::vector<double>> other_factors;  // the same elsewhere: of a proposal, or at alpha = 0
@@ -89,28 +59,22 @@ struct LevelKernel::Odds {
     for (const std::size_t j : rows->moving()) out.push_back(alpha[index(j)]);
     return out;
   }
-  void spread(ThreadPool& pool) {  // from the first grouping's places to the others'
-    constexpr std::size_t part = std::size_t{1} << 16U;
-    for (std::size_t k = 1; k < x.size(); ++k) {
-      const auto& from = rows->groups()[k].from;
-      pool.run((from.size() + part - 1) / part, [&](std::size_t task) {
-        const std::size_t first = task * part;
-        level_passes::gather_floats(x[0].data(), from.data() + first, std::min(part, from.size() - first),
-                                    x[k].data() + first);
-      });
-    }
-  }
   [[nodiscard]] level_passes::OddsLevels levels(std::size_t k) {
     const OddsRows::Of& of = rows->groups()[k];
     level_passes::OddsLevels out;
     out.starts = of.starts.data();
-    for (std::size_t j = 0; j < factors.size(); ++j) {
+    for (std::size_t j = 0, other = 0; j < factors.size(); ++j) {
       if (j == k) continue;
-      out.codes[out.others] = of.codes.data() + out.others * of.places();
-      out.common[out.others] = of.common.data() + out.others * of.starts.back();
-      out.factors[out.others++] = factors[j].data();
+      if (j > 0) {
+        out.codes[out.others] = of.codes.data() + other * of.places();
+        out.common[out.others] = of.common.data() + other * of.starts.back();
+        out.factors[out.others++] = factors[j].data();
+      }
+      ++other;
     }
-    out.x = x[k].data();
+    out.x = x.data();
+    if (k > 0) out.from = of.from.data();
+    out.source = with_own.data();
     out.odds = odds.data();
     out.count = of.count.data();
     out.successes = of.successes.data();
@@ -127,6 +91,10 @@ struct LevelKernel::Odds {
     out.count_of_levels = of.level.size();
     return out;
   }
+  void take_own(const std::vector<double>& with, double factor) {
+    const std::vector<std::uint32_t>& level = rows->groups()[0].level;
+    for (std::size_t s = 0; s < level.size(); ++s) own[s] = with[level[s]] * factor;
+  }
   // With these factors of all groupings.
   [[nodiscard]] level_passes::OddsColumns columns(const std::vector<std::vector<double>>& with,
                                                   double lifted) {
@@ -140,8 +108,7 @@ struct LevelKernel::Odds {
       out.common[out.others] = of.common.data() + out.others * of.starts.back();
       out.factors[out.others++] = with[j].data();
     }
-    const double factor = std::exp(lifted);
-    for (std::size_t s = 0; s < of.level.size(); ++s) own[s] = with[0][of.level[s]] * factor;
+    take_own(with[0], std::exp(lifted));
     out.own = own.data();
     out.base = rows->base();
     out.x = rows->columns();
@@ -168,15 +135,22 @@ void LevelKernel::enter_odds() {
   if (at == odds.x_at) return;
   const level_passes::OddsColumns of = odds.columns(odds.factors, odds.lift(alpha_));
   over_parts(*pool_, odds.rows->groups()[0].blocks(), [&](std::size_t /*part*/, Range range) {
-    static_cast<void>(level_passes::move_columns(of, at.data(), odds.x[0].data(), range));
+    static_cast<void>(level_passes::move_columns(of, at.data(), odds.x.data(), range));
   });
-  odds.spread(*pool_);
   odds.x_at = at;
 }
 
 // t of all levels, by slot.
 void LevelKernel::take_slots(std::size_t k) {
   const OddsRows::Of& of = odds_->rows->groups()[k];
+  if (k > 0) {
+    Odds& odds = *odds_;
+    odds.take_own(odds.factors[0], 1);
+    const std::uint32_t* const starts = odds.rows->groups()[0].starts.data();
+    over_parts(*pool_, odds.rows->groups()[0].blocks(), [&](std::size_t /*part*/, Range range) {
+      level_passes::with_own_factors(starts, odds.x.data(), odds.own.data(), odds.with_own.data(), range);
+    });
+  }
   const Group& group = groups_[k];
   Odds::Slots& slots = odds_->slots[k];
   for (std::size_t s = 0; s < of.level.size(); ++s) {
@@ -363,20 +337,29 @@ Eigen::VectorXd LevelKernel::slope_by_odds(StepInfo& info) {
   slope -= all * odds.rows->fixed();
   // M of the levels, times what their residuals and priors make.
   std::size_t offset = 0;
+  constexpr std::size_t ways = 8;  // so that an addition need not wait for the one before it
+  std::vector<double> totals(ways * q), weights;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const OddsRows::Of& places = odds.rows->groups()[k];
     const double tau = groups_[k].omega(0, 0);
     const double* const m = reference_->groups()[k].m.data();
+    weights.resize(places.level.size());
     for (std::size_t s = 0; s < places.level.size(); ++s) {
       const std::size_t level = places.level[s];
       double fitted = k == 0 ? slots[s] : 0;
       for (std::size_t part = 0; part < parts && k > 0; ++part)
         for (std::size_t lane = 0; lane < level_lanes; ++lane)
           fitted += by_level[part][offset + level * level_lanes + lane];
-      const double weight =
-          tau * (reference_->at().effects[k][level] + groups_[k].beta[level]) + fitted - places.successes[s];
-      for (std::size_t j = 0; j < q; ++j) slope[index(j)] += weight * m[level * q + j];
+      weights[level] = fitted - places.successes[s];
     }
+    std::fill(totals.begin(), totals.end(), 0.0);
+    for (std::size_t level = 0; level < weights.size(); ++level) {  // M lies in this order
+      const double weight =
+          weights[level] + tau * (reference_->at().effects[k][level] + groups_[k].beta[level]);
+      double* const total = totals.data() + level % ways * q;
+      for (std::size_t j = 0; j < q; ++j) total[j] += weight * m[level * q + j];
+    }
+    for (std::size_t r = 0; r < totals.size(); ++r) slope[index(r % q)] += totals[r];
     if (k > 0) offset += groups_[k].levels * level_lanes;
   }
   return slope;
@@ -409,11 +392,10 @@ bool LevelKernel::move_by_odds(const Eigen::VectorXd& next, double log_ratio, St
   info.rows_read += odds.rows->rows();
   log_ratio -= logs - odds.logs;
   if (std::isfinite(log_ratio) && accepts(stream, log_ratio)) {
-    odds.x[0].swap(odds.next_x);
+    odds.x.swap(odds.next_x);
     odds.x_at = at;
     odds.factors.swap(odds.other_factors);
     odds.logs = logs;
-    odds.spread(*pool_);
     return true;
   }
   alpha_ = here;

@@ -17,6 +17,10 @@ struct OddsFactors {
   std::size_t others = 0;
   const std::uint32_t *codes[most_others] = {}, *common[most_others] = {};
   const double* factors[most_others] = {};  // by level: e^t
+  // Of all groupings but the first: where a row is in the first's places, and its odds there with the
+  // first's effect. The first is then none of the others.
+  const std::uint32_t* from = nullptr;
+  const float* source = nullptr;
 };
 // `width` places from `first` on, and the same of the eights after it: the products of their factors, one
 // after the other. Plain code: eight loads take a third of the time of an instruction that gathers.
@@ -78,7 +82,8 @@ struct OddsColumns : OddsFactors {
 void slope_of_odds(const OddsColumns& of, double* sums, double* slots, double* const* by_level, Range range);
 // Writes base e^(x'alpha) to `out`; returns the sum of log(1 + that times the factors).
 double move_columns(const OddsColumns& of, const double* alpha, float* out, Range range);
-// out[i] = from[places[i]].
-void gather_floats(const float* from, const std::uint32_t* places, std::size_t count, float* out);
+// out = x times the factors of the slots, in the places of the first grouping.
+void with_own_factors(const std::uint32_t* starts, const float* x, const double* own, float* out,
+                      Range range);
 
 }  // namespace mlo::level_passes
