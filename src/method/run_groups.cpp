@@ -76,11 +76,20 @@ std::shared_ptr<const LevelReference> reference_at(const GroupedModel& model, Gr
       LevelReference::Options{.bounds = !options.all_rows, .odds = options.odds, .room = &room});
 }
 
-// Whether reading all rows as odds takes less time than drawing some: where crossed groupings have about a
-// row per cell, every sweep visits every row's cell anyway.
+// Whether reading all rows as odds takes less time than drawing some: where levels have few events, so that
+// moves of all of them would draw many rows. With crossed groupings that have about a row per cell every
+// sweep visits every row's cell anyway.
 bool odds_pay(const GroupedModel& model) {
+  if (!OddsRows::suit(model)) return false;
   const LevelRows& rows = model.rows();
-  return OddsRows::suit(model) && rows.groups().size() > 1 && 2 * rows.cells().size() > rows.size();
+  if (rows.groups().size() > 1 && 2 * rows.cells().size() < rows.size()) return false;
+  double events = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) events += rows.y(i);
+  events = std::min(events, static_cast<double>(rows.size()) - events);
+  std::size_t levels = 0;
+  for (const Grouping& group : rows.groups()) levels = std::max(levels, group.levels());
+  const double few = rows.groups().size() > 1 ? 8 : 1.5;
+  return events < few * static_cast<double>(levels);
 }
 
 GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const LevelOptions& options,
