@@ -45,7 +45,8 @@ struct LevelKernel::Odds {
   // By place of the first grouping: e^(e + x'alpha), but for columns that are the same for all rows; the same
   // of a proposal; with the first grouping's effects. And by place of the grouping that is moved: without it.
   HugeVector<float> x, next_x, with_own, odds;
-  std::vector<double> x_at;                        // the alpha of x; empty: of none
+  bool has_x = false;
+  std::vector<double> x_at;                        // the alpha of x, if there is an x
   std::vector<std::vector<double>> factors;        // by grouping and level: e^t
   std::vector<std::vector<double>> other_factors;  // the same elsewhere: of a proposal, or at alpha = 0
   Eigen::VectorXd along;  // a change of alpha by lift that M alpha and beta have not seen
@@ -132,12 +133,13 @@ void LevelKernel::enter_odds() {
   take_factors(false, odds.factors);
   odds.along = Eigen::VectorXd::Zero(alpha_.size());
   const std::vector<double> at = odds.moving(alpha_);
-  if (at == odds.x_at) return;
+  if (odds.has_x && at == odds.x_at) return;
   const level_passes::OddsColumns of = odds.columns(odds.factors, odds.lift(alpha_));
   over_parts(*pool_, odds.rows->groups()[0].blocks(), [&](std::size_t /*part*/, Range range) {
     static_cast<void>(level_passes::move_columns(of, at.data(), odds.x.data(), range));
   });
   odds.x_at = at;
+  odds.has_x = true;
 }
 
 // t of all levels, by slot.

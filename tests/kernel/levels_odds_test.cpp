@@ -45,6 +45,17 @@ TEST(LevelOdds, HaveTheLawOfAWalk) {
   }
 }
 
+TEST(LevelOdds, HaveTheLawOfAWalkWithAnInterceptAlone) {
+  GroupedRecipe recipe = recipe_of(300, {30, 5}, -1.5);
+  recipe.a = {-1.5};
+  const GroupedData data = testing::make_grouped(recipe);
+  const testing::Draws walk = testing::PlainWalk(data, {}).run(2000, 20000);
+  const KernelDraws kernel = testing::run_kernel(data, {.options = by_odds, .sweeps = 12000});
+  const Worst worst = testing::compare(kernel, walk);
+  testing::report("odds, no columns", kernel, worst);
+  EXPECT_LT(worst.z, 5) << worst.what;
+}
+
 TEST(LevelOdds, AreWrongIfJointMovesAreDecidedWithoutTheRows) {
   const GroupedData data = testing::make_grouped(recipe_of(400, {25}, -2.3));
   const testing::Draws walk = testing::PlainWalk(data, {}).run(2000, 10000);
