@@ -153,8 +153,7 @@ void audit(const LevelReference& reference, const Plan& plan, const SampleWatche
 std::string choice_words(const GroupedModel& model, const LevelOptions& options,
                          const std::string& obstacle) {
   if (options.odds)
-    return "method full: with about a row per cell of the groupings, reading all rows is faster than drawing "
-           "some";
+    return "method full: levels have so few events that reading all rows is faster than drawing some";
   if (options.all_rows)
     return fmt::format("method full: group effects with {} have no bounds, so every sweep reads all rows",
                        obstacle);
