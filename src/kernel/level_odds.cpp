@@ -119,6 +119,17 @@ struct LevelKernel::Odds {
 
 void LevelKernel::OddsDeleter::operator()(Odds* odds) const noexcept { delete odds; }
 
+// Several groupings: that with the most levels, whose standard deviation moves slowest, is moved in every
+// sweep; the others and the coefficients (part == the number of groupings) by turns. Each of their moves is
+// nearly a new draw, and costs as much.
+bool LevelKernel::has_turn(std::size_t part, std::uint64_t sweep) const noexcept {
+  if (groups_.size() == 1) return true;
+  std::size_t most = 0;
+  for (std::size_t k = 1; k < groups_.size(); ++k)
+    if (groups_[k].levels > groups_[most].levels) most = k;
+  return part == most || (part == groups_.size()) == (sweep % 2 == 0);
+}
+
 void LevelKernel::make_odds() { odds_.reset(new Odds(reference_->odds())); }
 
 // e^t of all levels; or without M alpha, that is at alpha = 0.

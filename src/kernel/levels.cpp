@@ -217,8 +217,10 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
                    .purpose = Purpose::covariances,
                    .iteration = (id.iteration << 8U) | part});
   };
+  const double scaled = scale_acceptance_.accepted;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     if (by_odds()) {
+      if (!has_turn(k, id.iteration)) continue;
       sweep_by_odds(k, id, info);
     } else {
       all_rows() ? prepare_from_rows(k) : prepare(k);
@@ -233,7 +235,10 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
     if (by_odds()) leave_grouping(k);
   }
   Stream stream = stream_of(0);
-  info.accepted = move_coefficients(stream, info);
+  if (!by_odds() || has_turn(groups_.size(), id.iteration))
+    info.accepted = move_coefficients(stream, info);
+  else
+    info.accepted = scale_acceptance_.accepted > scaled;
   // Shifts change no predictor.
   const double polynomial =
       !all_rows() && (frozen_ || model_->family().estimates_second()) ? likelihood_polynomial() : 0;

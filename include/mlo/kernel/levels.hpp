@@ -166,6 +166,7 @@ class LevelKernel {
     void operator()(Odds* odds) const noexcept;
   };
   void make_odds();
+  [[nodiscard]] bool has_turn(std::size_t part, std::uint64_t sweep) const noexcept;
   void enter_odds();
   void take_slots(std::size_t k);
   [[nodiscard]] level_passes::OddsLevels odds_levels(std::size_t k);
