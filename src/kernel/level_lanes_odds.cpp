@@ -35,7 +35,7 @@ HWY_INLINE void over_rows(const OddsFactors& of, std::size_t first, std::size_t 
   }
 }
 
-// o / (1 + o) to the digits of a float, for proposals: its division is three times as fast.
+// o / (1 + o) to the digits of a float: enough for proposals, and a cheaper division.
 HWY_INLINE V rough_share(V odds) {
   const Singles d;
   const auto o = hn::DemoteTo(d, odds);
