@@ -18,7 +18,11 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   const auto q = static_cast<std::size_t>(alpha_.size());
   if (q == 0) return true;
   Eigen::MatrixXd information = precision_ * reference_->information() + prior_information_;
-  Eigen::VectorXd slope = precision_ * reference_->gradient() + prior_gradient_;
+  Eigen::VectorXd slope = prior_gradient_;
+  if (by_odds())
+    slope += slope_by_odds(info);
+  else
+    slope += precision_ * reference_->gradient();
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& group = groups_[k];
     const std::size_t d = group.d, blocks = group.blocks();
@@ -26,6 +30,7 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
     for (std::size_t a = 0; a < d; ++a)
       for (std::size_t b = 0; b < d; ++b)
         information += group.omega(index(a), index(b)) * reference_->groups()[k].mm[a * d + b];
+    if (by_odds()) continue;
     std::vector<double> parts((blocks + blocks_of_part - 1) / blocks_of_part * q, 0);
     over_parts(*pool_, blocks, [&](std::size_t part, Range range) {
       level_passes::coefficient_slopes(of, parts.data() + part * q, range);
@@ -35,10 +40,17 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   const Eigen::LLT<Eigen::MatrixXd> llt(information + recentred_.information);
   Eigen::VectorXd noise(index(q));
   for (Eigen::Index j = 0; j < noise.size(); ++j) noise[j] = normal(stream);
-  const bool walk = all_rows() && uniform(stream) < walk_share;
+  // The slope of all rows makes better proposals than an expansion: walks are only for the tails.
+  const bool walk = all_rows() && uniform(stream) < (by_odds() ? 0.25 * walk_share : walk_share);
   const Eigen::VectorXd mean = llt.solve(slope + recentred_.slope), away = llt.matrixU().solve(noise);
-  const Eigen::VectorXd next = walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away)
-                                    : Eigen::VectorXd(mean + away);
+  Eigen::VectorXd next = walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away)
+                              : Eigen::VectorXd(mean + away);
+  // As it will be read from the packed point: what was computed for it is good for the next sweep.
+  for (std::size_t j = 0; j < q && by_odds(); ++j) {
+    const double at = reference_->at().coefficients[j];
+    const double kept = at + next[index(j)];
+    next[index(j)] = kept - at;
+  }
   const Eigen::VectorXd moved = next - alpha_;
   // The effects' priors are in the proposal's law; the coefficients' only up to their quadratic expansion.
   const auto prior_of = [&](const Eigen::VectorXd& alpha) {
@@ -58,7 +70,9 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
     if (!walk)
       log_ratio +=
           0.5 * (noise.squaredNorm() - Eigen::VectorXd(llt.matrixU() * (alpha_ - mean)).squaredNorm());
-    return move_by_all_rows(next, log_ratio + quadratic(next) - quadratic(alpha_), stream, info);
+    log_ratio += quadratic(next) - quadratic(alpha_);
+    return by_odds() ? move_by_odds(next, log_ratio, stream, info)
+                     : move_by_all_rows(next, log_ratio, stream, info);
   }
   log_ratio += recentred_.excess(alpha_) - recentred_.excess(next);
   if (draws_rows()) log_ratio += thin_coefficients(moved, next, stream, info);

@@ -34,8 +34,12 @@ Eigen::MatrixXd wishart(Stream& stream, double freedom, const Eigen::MatrixXd& l
 void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info) {
   const std::size_t d = groups_[k].d;
   draw_covariance(k, stream);
-  const std::size_t moves = groups_.size() > 1 ? options_.scale_moves : 1;
-  for (std::size_t m = 0; m < moves; ++m) scale_together(k, stream, info);
+  std::size_t moves = groups_.size() > 1 ? options_.scale_moves : 1;
+  // As odds, such a move is a small part of a sweep, and many levels say more together than each of itself.
+  constexpr std::size_t many_levels = 100;
+  if (by_odds()) moves = groups_[k].levels > many_levels ? 3 : 1;
+  for (std::size_t m = 0; m < moves; ++m)
+    by_odds() ? scale_by_odds(k, stream, info) : scale_together(k, stream, info);
   bool loose = false;
   for (std::size_t j = 0; j < d; ++j)
     if (!frozen_ || groups_[k].walk.sd(j) > loose_scale) {
@@ -170,6 +174,7 @@ void LevelKernel::scale_signed(std::size_t k, std::size_t effect, Stream& stream
 }
 
 bool LevelKernel::decide_effects(std::size_t k, double log_ratio, Stream& stream, StepInfo& info) {
+  if (by_odds()) return decide_by_odds(k, log_ratio, stream, info);
   if (all_rows()) return decide_by_all_rows(k, log_ratio, stream, info);
   Group& group = groups_[k];
   const level_passes::Levels& of = lanes(k);

@@ -92,7 +92,10 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
   prior_gradient_ = prior.gradient.head(index(q));
   prior_information_ = prior.information.topLeftCorner(index(q), index(q));
   if (model_->family().estimates_second()) second_ = LearntWalk(1, second_sd_);
-  if (all_rows()) eta_.resize(model_->rows().size());
+  if (options_.odds)
+    make_odds();
+  else if (all_rows())
+    eta_.resize(model_->rows().size());
   effect_sums_.assign(model_->effects(), 0);
   effect_squares_.assign(model_->effects(), 0);
 }
@@ -148,7 +151,10 @@ void LevelKernel::enter(const ChainState& state) {
         group.beta[place] = point_.effects[k][r] - at.effects[k][r] + group.ma[place];
       }
   }
-  if (all_rows()) read_predictors();
+  if (by_odds())
+    enter_odds();
+  else if (all_rows())
+    read_predictors();
 }
 
 void LevelKernel::leave(ChainState& state) {
@@ -212,18 +218,28 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
                    .purpose = Purpose::covariances,
                    .iteration = (id.iteration << 8U) | part});
   };
+  const double scaled = scale_acceptance_.accepted;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
-    all_rows() ? prepare_from_rows(k) : prepare(k);
-    sweep_levels(k, id, info);
+    if (by_odds()) {
+      if (!has_turn(k, id.iteration)) continue;
+      sweep_by_odds(k, id, info);
+    } else {
+      all_rows() ? prepare_from_rows(k) : prepare(k);
+      sweep_levels(k, id, info);
+    }
     if (options_.factors != nullptr) {
       decide_factor(k, id, info);
       continue;
     }
     Stream stream = stream_of(k + 1);
     move_covariance(k, stream, info);
+    if (by_odds()) leave_grouping(k);
   }
   Stream stream = stream_of(0);
-  info.accepted = move_coefficients(stream, info);
+  if (!by_odds() || has_turn(groups_.size(), id.iteration))
+    info.accepted = move_coefficients(stream, info);
+  else
+    info.accepted = scale_acceptance_.accepted > scaled;
   // Shifts change no predictor.
   const double polynomial =
       !all_rows() && (frozen_ || model_->family().estimates_second()) ? likelihood_polynomial() : 0;
@@ -256,7 +272,8 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
     Stream coin = id.stream(Purpose::audit);
     if (uniform(coin) < options_.audit_share) {
       enter(state);
-      for (std::size_t k = 0; k < groups_.size(); ++k) audit(k, coin, info);
+      for (std::size_t k = 0; k < groups_.size(); ++k)
+        by_odds() ? audit_odds(k, coin, info) : audit(k, coin, info);
     }
   }
   return info;
@@ -264,6 +281,11 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
 
 // Where all rows are read, the log posterior is known.
 void LevelKernel::read_likelihood(ChainState& state, StepInfo& info) {
+  if (by_odds()) {
+    state.log_likelihood = likelihood_by_odds();
+    state.polynomial = state.log_likelihood + log_prior();
+    return;
+  }
   state.log_likelihood = 0;
   std::array<double, batch> terms, response;
   const LevelRows& rows = model_->rows();

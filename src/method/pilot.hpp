@@ -21,7 +21,8 @@ struct PilotPlan {
 
 struct Pilot {
   Eigen::VectorXd mean;
-  double rows = 0;  // read per sweep
+  Eigen::VectorXd last{};  // draw
+  double rows = 0;         // read per sweep
 };
 
 template <Kernel K>
@@ -40,6 +41,7 @@ Pilot run_pilot(K& kernel, Eigen::VectorXd start, const PilotPlan& plan, const S
     out.mean += state.theta / counted;
     out.rows += static_cast<double>(info.rows_read) / counted;
   }
+  out.last = std::move(state.theta);
   return out;
 }
 

@@ -69,9 +69,27 @@ Eigen::VectorXd start_of(const LevelReference& reference, const StartPlan& plan,
 }
 
 std::shared_ptr<const LevelReference> reference_at(const GroupedModel& model, GroupedPoint at,
-                                                   ThreadPool& pool, bool bounds, LevelRoom& room) {
-  return std::make_shared<const LevelReference>(model, std::move(at), pool,
-                                                LevelReference::Options{.bounds = bounds, .room = &room});
+                                                   ThreadPool& pool, const LevelOptions& options,
+                                                   LevelRoom& room) {
+  return std::make_shared<const LevelReference>(
+      model, std::move(at), pool,
+      LevelReference::Options{.bounds = !options.all_rows, .odds = options.odds, .room = &room});
+}
+
+// Whether reading all rows as odds takes less time than drawing some: where levels have few events, so that
+// moves of all of them would draw many rows. With crossed groupings that have about a row per cell every
+// sweep visits every row's cell anyway.
+bool odds_pay(const GroupedModel& model) {
+  if (!OddsRows::suit(model)) return false;
+  const LevelRows& rows = model.rows();
+  if (rows.groups().size() > 1 && 2 * rows.cells().size() < rows.size()) return false;
+  double events = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) events += rows.y(i);
+  events = std::min(events, static_cast<double>(rows.size()) - events);
+  std::size_t levels = 0;
+  for (const Grouping& group : rows.groups()) levels = std::max(levels, group.levels());
+  const double few = rows.groups().size() > 1 ? 8 : 1.5;
+  return events < few * static_cast<double>(levels);
 }
 
 GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const LevelOptions& options,
@@ -80,9 +98,14 @@ GroupedPoint centre_of(const std::shared_ptr<const LevelReference>& mode, const 
   LevelKernel kernel(mode, options, pool);
   Eigen::VectorXd start(place(model.dim()));
   model.pack(mode->at(), {start.data(), model.dim()});
-  const Pilot pilot = run_pilot(kernel, std::move(start), {.seed = plan.chain.seed}, watcher);
+  // Where all rows are read as odds nothing is expanded, and the second derivatives of a draw say more about
+  // those of other draws than the smaller ones of their mean.
+  PilotPlan of{.seed = plan.chain.seed};
+  if (options.odds) of.sweeps = 60;
+  if (options.odds) of.warmup = 30;
+  const Pilot pilot = run_pilot(kernel, std::move(start), of, watcher);
   GroupedPoint out;
-  model.unpack({pilot.mean.data(), model.dim()}, out);
+  model.unpack({options.odds ? pilot.last.data() : pilot.mean.data(), model.dim()}, out);
   return out;
 }
 
@@ -117,7 +140,7 @@ void audit(const LevelReference& reference, const Plan& plan, const SampleWatche
   const ChainOptions chain = audit_chains(plan.chain.seed);
   ThreadPool pool(plan.threads);
   LevelRoom room;
-  const auto on_all_rows = reference_at(model, reference.at(), pool, false, room);
+  const auto on_all_rows = reference_at(model, reference.at(), pool, {.all_rows = true}, room);
   RunControl control(chain.chains, watcher.interrupt);
   std::vector<ChainRecord> full;
   run_chains(model.main_parameters(), plan.threads, chain, full, control, {},
@@ -127,8 +150,11 @@ void audit(const LevelReference& reference, const Plan& plan, const SampleWatche
 }
 
 // What `auto` has chosen, and why.
-std::string choice_words(const GroupedModel& model, bool all_rows, const std::string& obstacle) {
-  if (all_rows)
+std::string choice_words(const GroupedModel& model, const LevelOptions& options,
+                         const std::string& obstacle) {
+  if (options.odds)
+    return "method full: levels have so few events that reading all rows is faster than drawing some";
+  if (options.all_rows)
     return fmt::format("method full: group effects with {} have no bounds, so every sweep reads all rows",
                        obstacle);
   return fmt::format("method exact: {}",
@@ -156,24 +182,29 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
         "`method exact` has no bounds for group effects with {}; use `method auto` or `method full`, which "
         "read all rows and are exact too",
         obstacle));
-  const bool all_rows = role == Role::full || !obstacle.empty();
+  LevelOptions options;
+  options.odds = role == Role::automatic && odds_pay(model);
+  options.all_rows = role == Role::full || !obstacle.empty() || options.odds;
   Samples out;
-  out.method = &spec_of(all_rows ? Role::full : Role::exact);
   ThreadPool pool(plan.threads);
   if (watcher.phase) watcher.phase("finding the mode", 0);
-  LevelOptions options;
-  options.all_rows = all_rows;
-  if (plan.audit && !all_rows) options.audit_share = plan.exact.audit_share;
   LevelRoom room;
   GroupedPoint at = find_reference(model, pool, out.passes, &room);
   {
-    const auto mode = reference_at(model, std::move(at), pool, !all_rows, room);
+    auto mode = reference_at(model, at, pool, options, room);
+    if (options.odds && !mode->odds()->tame()) {
+      options.odds = options.all_rows = false;
+      mode = reference_at(model, at, pool, options, room);
+    }
     at = centre_of(mode, options, plan, pool, watcher);
   }
-  const auto reference = reference_at(model, std::move(at), pool, !all_rows, room);
+  const bool all_rows = options.all_rows;
+  if (plan.audit && (!all_rows || options.odds)) options.audit_share = plan.exact.audit_share;
+  out.method = &spec_of(all_rows ? Role::full : Role::exact);
+  const auto reference = reference_at(model, std::move(at), pool, options, room);
   room = {};
   out.passes += 6;
-  if (role == Role::automatic) out.notes.push_back(choice_words(model, all_rows, obstacle));
+  if (role == Role::automatic) out.notes.push_back(choice_words(model, options, obstacle));
   out.notes.emplace_back("a step is a sweep over all levels, covariances and coefficients");
   out.mode_seconds = timer.seconds();
   if (watcher.interrupted()) throw Interrupted();
@@ -203,7 +234,7 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   out.log_posterior = fmt::format(
       "{}", all_rows ? "of all rows"
                      : "by a Taylor polynomial of order 3 about the posterior's centre, not of all rows");
-  if (plan.audit && all_rows)
+  if (plan.audit && all_rows && !options.odds)
     out.notes.emplace_back("audit: every step reads all rows, so there is nothing to compare");
   else if (plan.audit)
     audit(*reference, plan, watcher, keeping.records, out);

@@ -95,11 +95,14 @@ LevelReference::LevelReference(const GroupedModel& model, GroupedPoint at, Threa
   factor_columns();
   bound(pool);
   make_tables();
-  if (options.bounds && options.room != nullptr) {  // what only a pass over all rows needs
+  if (options.odds) odds_ = std::make_shared<const OddsRows>(model, eta_);
+  const bool spare = options.bounds || options.odds;  // what only a pass over all rows as they are needs
+  if (spare && options.room != nullptr) {
     options.room->bends = std::move(bends_);
     options.room->eta = std::move(eta_);
-  } else if (options.bounds) {
+  } else if (spare) {
     HugeVector<Bend>().swap(bends_);
+    HugeVector<double>().swap(eta_);
   }
 }
 

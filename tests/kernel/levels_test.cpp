@@ -15,10 +15,14 @@ struct Case {
   bool all_rows;
   std::vector<std::size_t> levels;
   std::size_t slopes;  // of the first grouping
+  bool odds = false;   // whether all rows are read as odds
+  [[nodiscard]] LevelReference::Options reference() const { return {.bounds = !all_rows, .odds = odds}; }
+  [[nodiscard]] LevelOptions kernel() const { return {.all_rows = all_rows, .odds = odds}; }
 };
-const std::vector<Case> cases{{"logistic", false, {300}, 0},    {"logistic", false, {40}, 1},
-                              {"poisson", false, {150, 20}, 0}, {"gaussian", false, {200, 30}, 0},
-                              {"student", true, {200}, 1},      {"logistic", true, {150, 20}, 0}};
+const std::vector<Case> cases{{"logistic", false, {300}, 0},      {"logistic", false, {40}, 1},
+                              {"poisson", false, {150, 20}, 0},   {"gaussian", false, {200, 30}, 0},
+                              {"student", true, {200}, 1},        {"logistic", true, {150, 20}, 0},
+                              {"logistic", true, {150}, 0, true}, {"logistic", true, {3000, 20, 7}, 0, true}};
 
 std::unique_ptr<GroupedModel> model_of(const Case& c) {
   GroupedRecipe recipe;
@@ -59,9 +63,8 @@ TEST(LevelKernel, MakesTheSameDrawsWithAnyNumberOfThreads) {
       ThreadPool pool(threads);
       double passes = 0;
       const GroupedPoint at = find_reference(*model, pool, passes);
-      const auto reference = std::make_shared<const LevelReference>(
-          *model, at, pool, LevelReference::Options{.bounds = !c.all_rows});
-      LevelKernel kernel(reference, {.all_rows = c.all_rows}, pool);
+      const auto reference = std::make_shared<const LevelReference>(*model, at, pool, c.reference());
+      LevelKernel kernel(reference, c.kernel(), pool);
       ChainState state = start_of(*model, at);
       draws.push_back(sweeps(kernel, state, 0, 150));
     }
@@ -78,15 +81,14 @@ TEST(LevelKernel, GoesOnFromWhatItHasSaved) {
     const auto model = model_of(c);
     double passes = 0;
     const GroupedPoint at = find_reference(*model, pool, passes);
-    const auto reference = std::make_shared<const LevelReference>(
-        *model, at, pool, LevelReference::Options{.bounds = !c.all_rows});
+    const auto reference = std::make_shared<const LevelReference>(*model, at, pool, c.reference());
     for (const std::size_t stop : {70U, 115U, 140U}) {
-      LevelKernel kernel(reference, {.all_rows = c.all_rows}, pool);
+      LevelKernel kernel(reference, c.kernel(), pool);
       ChainState state = start_of(*model, at);
       sweeps(kernel, state, 0, stop);
       std::vector<double> saved, end, resumed_end;
       kernel.save(saved);
-      LevelKernel fresh(reference, {.all_rows = c.all_rows}, pool);
+      LevelKernel fresh(reference, c.kernel(), pool);
       fresh.load(saved);
       ChainState again;
       again.theta = state.theta;

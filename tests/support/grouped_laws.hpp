@@ -107,7 +107,7 @@ inline KernelDraws run_kernel(const GroupedData& data, const KernelRun& run) {
   ThreadPool pool(1);
   double passes = 0;
   const GroupedPoint found = find_reference(*model, pool, passes);
-  const LevelReference::Options of{.bounds = !run.options.all_rows};
+  const LevelReference::Options of{.bounds = !run.options.all_rows, .odds = run.options.odds};
   Eigen::VectorXd theta(static_cast<Eigen::Index>(model->dim()));
   model->pack(found, {theta.data(), model->dim()});
   KernelDraws out;

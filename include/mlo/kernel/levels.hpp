@@ -25,6 +25,7 @@ class FactorGlm;
 namespace level_passes {
 struct Levels;
 struct Cells;
+struct OddsLevels;
 }  // namespace level_passes
 
 // More rows than the bounds ask for make a decision about many levels at once less noisy. Warm-up learns how
@@ -38,6 +39,8 @@ struct RowBoost {
 struct LevelOptions {
   // Whether all rows concerned are read for every decision. Needed where there are no bounds.
   bool all_rows = false;
+  // With all_rows: rows are read as odds, in passes that are far faster. The reference must have them.
+  bool odds = false;
   std::size_t scale_moves =
       2;                   // of a covariance together with its effects, per sweep, if groupings are crossed
   double most_boost = 24;  // RowBoost's
@@ -106,6 +109,7 @@ class LevelKernel {
   };
 
   [[nodiscard]] bool all_rows() const noexcept { return options_.all_rows; }
+  [[nodiscard]] bool by_odds() const noexcept { return odds_ != nullptr; }
   // Whether rows are drawn: a gaussian likelihood has no remainders.
   [[nodiscard]] bool draws_rows() const noexcept {
     return !all_rows() && options_.remainders && reference_->has_curve();
@@ -168,6 +172,29 @@ class LevelKernel {
   bool move_with_factors(const Eigen::VectorXd& next, double log_ratio, Stream& stream);
   bool move_by_all_rows(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
   [[nodiscard]] double effects_prior();
+
+  // Where rows are read as odds: kernel/level_odds.cpp.
+  struct Odds;
+  struct OddsDeleter {
+    void operator()(Odds* odds) const noexcept;
+  };
+  void make_odds();
+  [[nodiscard]] bool has_turn(std::size_t part, std::uint64_t sweep) const noexcept;
+  void enter_odds();
+  void take_slots(std::size_t k);
+  [[nodiscard]] level_passes::OddsLevels odds_levels(std::size_t k);
+  void take_factors(bool at_reference, std::vector<std::vector<double>>& out) const;
+  void sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info);
+  void read_slots(std::size_t k);
+  void scale_by_odds(std::size_t k, Stream& stream, StepInfo& info);
+  void leave_grouping(std::size_t k);
+  [[nodiscard]] double change_by_odds(std::size_t k);
+  bool decide_by_odds(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
+  [[nodiscard]] Eigen::VectorXd slope_by_odds(StepInfo& info);
+  bool move_by_odds(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
+  [[nodiscard]] double likelihood_by_odds() const;
+  void audit_odds(std::size_t k, Stream& stream, StepInfo& info);
+
   [[nodiscard]] double thin_coefficients(const Eigen::VectorXd& moved, const Eigen::VectorXd& next,
                                          Stream& stream, StepInfo& info);
   void shift(std::size_t k, std::size_t effect, Stream& stream);
@@ -216,6 +243,7 @@ class LevelKernel {
   Eigen::VectorXd alpha_;
   double length_ = 0;  // |L'alpha|
   std::vector<Group> groups_;
+  std::unique_ptr<Odds, OddsDeleter> odds_;
   std::vector<Nested> nested_;
   RowBoost boost_;          // of the coefficients' move
   Recentred recentred_;     // its proposal

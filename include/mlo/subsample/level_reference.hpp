@@ -20,6 +20,7 @@
 #include "mlo/model/grouped.hpp"
 #include "mlo/subsample/level_curve.hpp"
 #include "mlo/subsample/level_table.hpp"
+#include "mlo/subsample/odds_rows.hpp"
 
 namespace mlo {
 
@@ -63,6 +64,7 @@ class LevelReference {
  public:
   struct Options {
     bool bounds = true;  // whether rows will be drawn by their bounds; otherwise all rows will be read
+    bool odds = false;   // without bounds: whether they will be read as odds
     LevelRoom* room = nullptr;
   };
   // At the point `at`, whose covariances and second parameter say what is decoupled.
@@ -100,6 +102,8 @@ class LevelReference {
   };
   [[nodiscard]] const Bend& bend(std::size_t row) const noexcept { return bends_[row]; }
   [[nodiscard]] std::span<const double> predictors() const noexcept { return eta_; }
+  // In their place, where they are read as odds.
+  [[nodiscard]] const std::shared_ptr<const OddsRows>& odds() const noexcept { return odds_; }
 
  private:
   friend class LevelSearch;
@@ -163,6 +167,7 @@ class LevelReference {
   GroupedPoint at_;
   double precision_ = 1;
   std::shared_ptr<const RowCurve> curve_;
+  std::shared_ptr<const OddsRows> odds_;
   std::vector<LevelSums> groups_;
   std::vector<LevelTable> tables_;
   std::vector<CellSums> cells_;
