@@ -193,9 +193,10 @@ struct Lanes {
   // The mode of pull * b - rise e^(direction b) - tau b^2 / 2, by two steps of Newton's method, and the
   // curvature there.
   HWY_INLINE void product_law(V tau, V mean, V& mode, V& curved) const {
-    const V h = field(of.at.h), direction = set(of.direction), one = set(1);
-    const V rise = hn::Max(load(of.bend), hn::Mul(set(0.2), h));
-    const V pull = hn::MulAdd(tau, mean, hn::MulAdd(direction, h, field(of.at.g)));
+    const V precision = set(of.precision), direction = set(of.direction), one = set(1);
+    const V h = hn::Mul(precision, field(of.at.h)), g = hn::Mul(precision, field(of.at.g));
+    const V rise = hn::Max(hn::Mul(precision, load(of.bend)), hn::Mul(set(0.2), h));
+    const V pull = hn::MulAdd(tau, mean, hn::MulAdd(direction, h, g));
     V power = one;
     mode = zero();
     curved = hn::Add(rise, tau);
@@ -317,7 +318,8 @@ struct Lanes {
       const V from = x.v[0], to = y.v[0], moved = hn::Sub(to, from);
       if (of.product) {
         const V pull = hn::MulAdd(set(of.direction), field(of.at.h), field(of.at.g));
-        return hn::NegMulAdd(load(of.bend), rise_of(from, to), hn::Mul(pull, moved));
+        return hn::Mul(set(of.precision),
+                       hn::NegMulAdd(load(of.bend), rise_of(from, to), hn::Mul(pull, moved)));
       }
       const V squares = hn::MulAdd(from, hn::Add(from, to), hn::Mul(to, to));
       V sum = hn::NegMulAdd(hn::Mul(set(0.5), load(of.bend)), hn::Add(from, to), load(of.linear));

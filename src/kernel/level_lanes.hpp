@@ -117,9 +117,13 @@ Sizes sizes(const Levels& levels, Range range);
 struct ColumnMove {
   double step = 0, length = 0;  // |L'd|, the larger |L'alpha|
   double slack = 1, cross = 0, others = 0, split = 1;
+  double whole = 0;
   bool first = true;  // the grouping that answers for the columns' own part
 };
 double column_shares(const Levels& levels, const ColumnMove& move, Range range);
+// The same of a move of the likelihood's precision by `step`. The rate is infinite where a row's bound is
+// above `whole`: all rows of the level should be read.
+void precision_shares(const Levels& levels, const ColumnMove& move, Range range);
 
 // The expansion in beta and alpha but for alpha's own part; without the grouping's own part unless `own`.
 double polynomial(const Levels& levels, const double* alpha, bool own, Range range);

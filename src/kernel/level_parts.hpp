@@ -166,7 +166,7 @@ double LevelKernel::read_events(std::size_t k, std::span<const Event> events, St
   const auto flush = [&] {
     rows.evaluate(reference_->curve());
     for (std::size_t r = 0; r < rows.size(); ++r)
-      judge(*event_of[r], (rows.change(r) + rows.third(r) * extra[r]) / limit[r]);
+      judge(*event_of[r], precision_ * (rows.change(r) + rows.third(r) * extra[r]) / limit[r]);
     rows.clear();
   };
   const LevelTable& table = reference_->table(k);
@@ -186,7 +186,7 @@ double LevelKernel::read_events(std::size_t k, std::span<const Event> events, St
     const double own = boost * group.own[event.level], cross = boost * group.cross[event.level];
     if (product_) {
       const double change = product_change(reference_->shape(event.row), at.u, before, after);
-      judge(event, change / own);
+      judge(event, precision_ * change / own);
       continue;
     }
     const double rest = at.u + at.gamma;

@@ -36,8 +36,8 @@ double LevelKernel::level_surrogate(std::size_t k, std::size_t level, double x, 
   const LevelTable& table = reference_->table(k);
   const LevelFields& at = table.fields();
   if (product_)
-    return (table.at(level, at.g) + direction_ * table.at(level, at.h)) * (y - x) -
-           group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x));
+    return precision_ * ((table.at(level, at.g) + direction_ * table.at(level, at.h)) * (y - x) -
+                         group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x)));
   return precision_ * (y - x) *
          (group.linear[level] - 0.5 * group.bend[level] * (x + y) +
           table.at(level, at.c) * (x * x + x * y + y * y) / 6);
@@ -76,7 +76,7 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
     if (rows.full()) flush();
   }
   flush();
-  return sum;
+  return precision_ * sum;
 }
 
 // The same for a level with a curve of its own: its rows' terms, without the curve.

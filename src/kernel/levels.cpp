@@ -21,9 +21,8 @@ constexpr std::size_t blocks_of_chunk = 16;
 constexpr std::size_t levels_of_chunk = blocks_of_chunk * level_lanes;
 
 [[maybe_unused]] bool groups_are_bounded(const GroupedModel& model) {
-  const Family& family = model.family();
   return (model.rows().groups().size() == 1 || model.rows().plain()) &&
-         (family.spec().sums || (!family.estimates_second() && family.curve() != nullptr));
+         (model.family().spec().sums || model.curve() != nullptr);
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ LevelKernel::~LevelKernel() = default;
 LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const LevelOptions& options,
                          ThreadPool& pool)
     : reference_(std::move(reference)), model_(&reference_->model()), options_(options), pool_(&pool) {
-  // Without all rows there must be bounds: of one grouping, or of plain ones, and of a known law.
+  // Without all rows there must be bounds: of one grouping, or of plain ones, and of curves.
   assert(options.all_rows || groups_are_bounded(*model_));
   const std::size_t q = model_->rows().columns(), k_count = reference_->groups().size();
   alpha_.setZero(index(q));
@@ -73,7 +72,6 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
     lanes.curved = table.curved();
     lanes.rides = lanes.curves != nullptr && std::none_of(groups_.begin(), groups_.end() - 1,
                                                           [](const Group& g) { return g.lanes.rides; });
-    lanes.slack = options.bound_factor * (1 + 1e-9);
     lanes.direction = direction_;
     lanes.product = product_;
     lanes.bounded = draws_rows();
@@ -90,7 +88,11 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
   model_->layout().add_prior_derivatives(theta, prior);
   prior_gradient_ = prior.gradient.head(index(q));
   prior_information_ = prior.information.topLeftCorner(index(q), index(q));
-  if (model_->family().estimates_second()) second_ = LearntWalk(1, second_sd_);
+  if (model_->family().estimates_second()) {
+    if (thins_second()) second_sd_ = 1 / std::sqrt(std::max(reference_->second_information(), 1.0));
+    second_ = LearntWalk(1, second_sd_);
+    second_boost_ = boost_;
+  }
   if (all_rows()) eta_.resize(model_->rows().size());
   effect_sums_.assign(model_->effects(), 0);
   effect_squares_.assign(model_->effects(), 0);
@@ -125,6 +127,7 @@ const level_passes::Levels& LevelKernel::lanes(Group& group) const noexcept {
   of.chunks = group.chunks.data();
   of.omega = group.omega.data();
   of.precision = precision_;
+  of.slack = precision_ * slack();
   of.length = length_;
   return of;
 }
@@ -223,16 +226,17 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
   }
   Stream stream = stream_of(0);
   info.accepted = move_coefficients(stream, info);
-  // Shifts change no predictor.
   const double polynomial =
       !all_rows() && (frozen_ || model_->family().estimates_second()) ? likelihood_polynomial() : 0;
+  // Shifts change no predictor, but they do change what the expansion leaves of a row.
+  if (thins_second()) move_second(polynomial, stream, info);
   if (options_.factors == nullptr) {
     for (std::size_t k = 0; k < groups_.size(); ++k)
       for (std::size_t j = 0; j < groups_[k].d; ++j) shift(k, j, stream);
     for (const Nested& pair : nested_) shift_nested(pair, stream);
     for (std::size_t k = 1; k < groups_.size(); ++k) shift_between(0, k, stream);
   }
-  if (model_->family().estimates_second()) move_second(polynomial, stream, info);
+  if (model_->family().estimates_second() && !thins_second()) move_second(polynomial, stream, info);
   leave(state);
   if (all_rows())
     read_likelihood(state, info);
@@ -256,6 +260,7 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
     if (uniform(coin) < options_.audit_share) {
       enter(state);
       for (std::size_t k = 0; k < groups_.size(); ++k) audit(k, coin, info);
+      if (thins_second()) audit_second(coin, info);
     }
   }
   return info;
@@ -439,6 +444,7 @@ void LevelKernel::save(std::vector<double>& out) const {
     out.push_back(group.boost.factor);
   }
   if (model_->family().estimates_second()) second_.save(out);
+  if (thins_second()) out.push_back(second_boost_.factor);
   out.push_back(counted_);
   out.insert(out.end(), effect_sums_.begin(), effect_sums_.end());
   out.insert(out.end(), effect_squares_.begin(), effect_squares_.end());
@@ -453,6 +459,7 @@ void LevelKernel::load(std::span<const double> in) {
     group.boost.factor = in[at++];
   }
   if (model_->family().estimates_second()) at += second_.load(in.subspan(at));
+  if (thins_second()) second_boost_.factor = in[at++];
   counted_ = in[at++];
   for (double& sum : effect_sums_) sum = in[at++];
   for (double& sum : effect_squares_) sum = in[at++];

@@ -172,12 +172,18 @@ GroupedModel::GroupedModel(LevelRows rows, std::shared_ptr<const Family> family,
   }
 }
 
-bool GroupedModel::has_precision() const noexcept {
-  return family_->estimates_second() && family_->spec().second->precision != nullptr;
+const SecondFactor* GroupedModel::factor() const noexcept {
+  if (!family_->estimates_second() || !family_->spec().second->factor) return nullptr;
+  return &*family_->spec().second->factor;
 }
 
 double GroupedModel::precision(double log_second) const noexcept {
-  return has_precision() ? family_->spec().second->precision(log_second) : 1;
+  const SecondFactor* const of = factor();
+  return of == nullptr ? 1 : std::exp(of->power * log_second);
+}
+
+std::shared_ptr<const RowCurve> GroupedModel::curve() const {
+  return family_->estimates_second() ? family_->unit_curve() : family_->curve();
 }
 
 std::size_t GroupedModel::effects() const noexcept {

@@ -75,7 +75,7 @@ LevelReference::LevelReference(const GroupedModel& model, GroupedPoint at, Threa
                                const Options& options)
     : model_(&model), at_(std::move(at)) {
   precision_ = model.precision(at_.log_second);
-  if (options.bounds) curve_ = model.family().curve();
+  if (options.bounds) curve_ = model.curve();
   if (options.room != nullptr) {
     bends_ = std::move(options.room->bends);
     eta_ = std::move(options.room->eta);
@@ -126,6 +126,12 @@ void LevelReference::take_totals(const Totals& totals) noexcept {
   weight_ = totals.weight;
   second_slope_ = totals.slope;
   second_curvature_ = totals.curvature;
+}
+
+// By the second parameter's slope: power * precision * core + rows * the slope of what depends on it alone.
+double LevelReference::core() const noexcept {
+  const SecondFactor& factor = *model_->factor();
+  return (second_slope_ - weight_ * factor.alone(at_.log_second).slope) / (factor.power * precision_);
 }
 
 void LevelReference::Shapes::resize(std::size_t rows, const RowCurve& curve, bool weighted) {
@@ -193,7 +199,7 @@ void LevelReference::derivatives_of(std::size_t first, std::size_t count, Third 
         const double scale = shape[k].scale, direction = shape[k].direction;
         shapes_.set(at + k, static_cast<float>(e[k]), static_cast<float>(rows.weight(at + k) * scale),
                     static_cast<float>(direction));
-        f3[k] *= scale * direction * direction * direction;
+        f3[k] *= precision_ * scale * direction * direction * direction;
       }
     } else if (third_by == Third::none) {
       std::fill(f3.begin(), f3.end(), 0.0);

@@ -25,6 +25,7 @@ class FactorGlm;
 namespace level_passes {
 struct Levels;
 struct Cells;
+struct ColumnMove;
 }  // namespace level_passes
 
 // More rows than the bounds ask for make a decision about many levels at once less noisy. Warm-up learns how
@@ -45,8 +46,9 @@ struct LevelOptions {
   // decide (factors.hpp). It must outlive the kernel.
   const FactorGlm* factors = nullptr;
   double audit_share = 0;  // of the sweeps after warm-up: expansion and bounds are compared with all rows
-  // For tests that must fail: rows are not read; bounds are multiplied by this.
-  bool remainders = true;
+  // For tests that must fail: rows are not read, for any move or for those of the second parameter; bounds
+  // are multiplied by this.
+  bool remainders = true, remainders_of_second = true;
   double bound_factor = 1;
 };
 
@@ -111,6 +113,12 @@ class LevelKernel {
     return !all_rows() && options_.remainders && reference_->has_curve();
   }
 
+  // Whether a second parameter is a factor of rows that have bounds.
+  [[nodiscard]] bool thins_second() const noexcept {
+    return !all_rows() && reference_->has_curve() && model_->factor() != nullptr;
+  }
+  [[nodiscard]] double slack() const noexcept { return options_.bound_factor * (1 + 1e-9); }  // of all bounds
+
   [[nodiscard]] const level_passes::Levels& lanes(Group& group) const noexcept;
   [[nodiscard]] const level_passes::Levels& lanes(std::size_t k) noexcept;
 
@@ -157,15 +165,28 @@ class LevelKernel {
   [[nodiscard]] double effects_prior();
   [[nodiscard]] double thin_coefficients(const Eigen::VectorXd& moved, const Eigen::VectorXd& next,
                                          Stream& stream, StepInfo& info);
+  // What the groupings' shares of a bound of a joint move depend on.
+  [[nodiscard]] std::vector<level_passes::ColumnMove> shares_of(double step, double length);
   void shift(std::size_t k, std::size_t effect, Stream& stream);
   void find_nested();
   void shift_nested(const Nested& pair, Stream& stream);
   void shift_between(std::size_t j, std::size_t k, Stream& stream);
+
   void move_second(double polynomial, Stream& stream, StepInfo& info);
+  void draw_precision(double polynomial, Stream& stream);
+  void move_factor(double polynomial, Stream& stream, StepInfo& info);
+  void move_second_by_all_rows(Stream& stream, StepInfo& info);
+  void share_precision(double step);
+  [[nodiscard]] bool read_whole(std::size_t row, std::size_t groupings) const noexcept;
+  [[nodiscard]] double bound_of_row(std::size_t row) const noexcept;
+  void remainders_of(std::span<const std::size_t> rows, std::span<double> out) const;
+  [[nodiscard]] double thin_precision(double step, Stream& stream, StepInfo& info);
 
   // What a move of all effects of a grouping is decided by, against all rows, and all rows' bounds.
   void audit(std::size_t k, Stream& stream, StepInfo& info);
   [[nodiscard]] double likelihood_of_moved_effects(std::size_t k) const;
+  void audit_second(Stream& stream, StepInfo& info);
+  [[nodiscard]] double predictor_of(std::size_t row) const noexcept;
 
   [[nodiscard]] double likelihood_polynomial();
   [[nodiscard]] double log_posterior(double polynomial);
@@ -211,6 +232,7 @@ class LevelKernel {
   bool frozen_ = false;
   LearntWalk second_;
   double second_sd_ = 0.1;
+  RowBoost second_boost_;
   std::uint64_t sweeps_ = 0;
   Acceptance level_acceptance_, scale_acceptance_;
   double counted_ = 0;

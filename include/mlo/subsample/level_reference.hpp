@@ -24,7 +24,7 @@
 namespace mlo {
 
 // Sums over the rows of each level, level after level; d effects, q columns. F1, F2, F3: derivatives of the
-// row terms at the reference, divided by the likelihood's precision if it has one.
+// row terms at the reference, divided by the likelihood's precision if it has one, as are the curves.
 struct LevelSums {
   std::size_t d = 1, q = 0;
   std::vector<double> g;               // d: F1 z
@@ -81,6 +81,10 @@ class LevelReference {
   // The sum of squared F1 (residuals, of a gaussian response), and the number of rows, each by its weight.
   [[nodiscard]] double squares() const noexcept { return squares_; }
   [[nodiscard]] double weight() const noexcept { return weight_; }
+  // Where the second parameter is a factor of the likelihood: the sum of the rows' functions of the
+  // predictor. And minus the second derivative of the log-likelihood by the parameter's log.
+  [[nodiscard]] double core() const noexcept;
+  [[nodiscard]] double second_information() const noexcept { return -second_curvature_; }
   // L, lower, of alpha's information given beta.
   [[nodiscard]] const Eigen::MatrixXd& factor() const noexcept { return factor_; }
   [[nodiscard]] double radius() const noexcept { return radius_; }       // |L'alpha| that the boxes allow
