@@ -83,56 +83,46 @@ double LevelKernel::likelihood_of_moved_effects(std::size_t k) const {
   });
 }
 
-// The same of a move of a second parameter that is a factor of the likelihood, by about one sd. The passes
-// over the groupings have been prepared for the present point.
+// The same of a move of the second parameter, by about one sd. The passes over the groupings have been
+// prepared for the present point.
 void LevelKernel::audit_second(Stream& stream, StepInfo& info) {
   const LevelRows& rows = model_->rows();
-  const SecondFactor& factor = *model_->factor();
   const double next = point_.log_second + second_sd_ * normal(stream);
-  const double step = model_->precision(next) - precision_;
-  double core = reference_->core() + likelihood_polynomial();
-  share_precision(step);
-  struct Part {
-    double remainders = 0, all_rows = 0, violations = 0;
-    Part& operator+=(const Part& other) noexcept {
-      remainders += other.remainders;
-      all_rows += other.all_rows;
-      violations += other.violations;
-      return *this;
-    }
-  };
-  constexpr std::size_t batch = Family::batch_rows;
-  const Part total = block_sum(*pool_, rows.size(), 4096, Part{}, [&](std::size_t begin, std::size_t length) {
-    Part part;
-    std::array<std::size_t, batch> row;
-    std::array<double, batch> remainder, eta, change, responses;
-    for (std::size_t at = begin; at < begin + length; at += batch) {
-      const std::size_t count = std::min(batch, begin + length - at);
-      const auto cut = [&](auto& a) { return std::span(a).first(count); };
-      for (std::size_t r = 0; r < count; ++r) {
-        row[r] = at + r;
-        eta[r] = predictor_of(at + r);
-      }
-      remainders_of(cut(row), cut(remainder));
-      const std::span<const double> y = rows.responses(at, cut(responses));
-      model_->family().differences({cut(eta), y, point_.log_second}, {cut(eta), y, next}, cut(change));
-      for (std::size_t r = 0; r < count; ++r) {
-        part.all_rows += rows.weight(at + r) * change[r];
-        part.remainders += remainder[r];
-        // Every row against its bound, as if it had been drawn.
-        if (!read_whole(at + r, groups_.size()) && !(std::abs(step * remainder[r]) <= bound_of_row(at + r)))
-          ++part.violations;
-      }
-    }
-    return part;
-  });
+  const AlongSecond along = along_second(likelihood_polynomial());
+  double pieces = expansion_at(along, next) - expansion_at(along, point_.log_second);
   if (draws_rows()) {
-    core += total.remainders;
+    share_second(next);
+    struct Part {
+      double changes = 0, violations = 0;
+      Part& operator+=(const Part& other) noexcept {
+        changes += other.changes;
+        violations += other.violations;
+        return *this;
+      }
+    };
+    constexpr std::size_t batch = Family::batch_rows;
+    const Part total =
+        block_sum(*pool_, rows.size(), 4096, Part{}, [&](std::size_t begin, std::size_t length) {
+          Part part;
+          std::array<std::size_t, batch> row;
+          std::array<double, batch> change;
+          for (std::size_t at = begin; at < begin + length; at += batch) {
+            const std::size_t count = std::min(batch, begin + length - at);
+            for (std::size_t r = 0; r < count; ++r) row[r] = at + r;
+            changes_in_second(next, std::span(row).first(count), std::span(change).first(count));
+            for (std::size_t r = 0; r < count; ++r) {
+              part.changes += change[r];
+              // Every row against its bound, as if it had been drawn.
+              if (!read_whole(at + r, groups_.size()) && !(std::abs(change[r]) <= bound_of_row(at + r)))
+                ++part.violations;
+            }
+          }
+          return part;
+        });
+    pieces += total.changes;
     info.bound_violations += static_cast<std::uint64_t>(total.violations);
   }
-  const double pieces =
-      step * core + reference_->weight() * (factor.alone(next).value - factor.alone(point_.log_second).value);
-  info.audit_error = std::max(info.audit_error, std::abs(total.all_rows - pieces));
+  info.audit_error = std::max(info.audit_error, std::abs(read_second(next) - pieces));
 }
 
 // From point_.

@@ -17,8 +17,8 @@ using level_passes::Range;
 bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   const auto q = static_cast<std::size_t>(alpha_.size());
   if (q == 0) return true;
-  Eigen::MatrixXd information = precision_ * reference_->information() + prior_information_;
-  Eigen::VectorXd slope = precision_ * reference_->gradient() + prior_gradient_;
+  Eigen::MatrixXd information = precision_ * information_ + prior_information_;
+  Eigen::VectorXd slope = precision_ * gradient_ + prior_gradient_;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& group = groups_[k];
     const std::size_t d = group.d, blocks = group.blocks();
@@ -232,7 +232,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
     for (std::size_t i = 0; i < rows.size(); ++i) {
       evaluate(i);
       if (!batch.full() && i + 1 < rows.size()) continue;
-      if (!product_) batch.evaluate(reference_->curve());
+      if (!product_) batch.evaluate(*reference_, {second_at_, second_at_});
       for (std::size_t r = 0; r < batch.size(); ++r) log_ratio += change(r);
       batch.clear();
     }
@@ -255,7 +255,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   }
   double noise = 0;
   const auto flush = [&] {
-    if (!product_) batch.evaluate(reference_->curve());
+    if (!product_) batch.evaluate(*reference_, {second_at_, second_at_});
     for (std::size_t r = 0; r < batch.size(); ++r) {
       const double share = change(r) / limit[r];
       noise += share * share;
@@ -278,7 +278,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
 
 // The log-likelihood by its expansion, compared with the reference, without the precision.
 double LevelKernel::likelihood_polynomial() {
-  double sum = reference_->gradient().dot(alpha_) - 0.5 * alpha_.dot(reference_->information() * alpha_);
+  double sum = gradient_.dot(alpha_) - 0.5 * alpha_.dot(information_ * alpha_);
   // The cells of the last grouping have seen the effects of the others.
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const bool own = k + 1 == groups_.size();
@@ -308,6 +308,7 @@ double LevelKernel::log_posterior(double polynomial) {
     sum += (precision_ - model_->precision(there)) * reference_->core() +
            reference_->weight() * (factor->alone(point_.log_second).value - factor->alone(there).value);
   }
+  if (reference_->has_surface()) sum += surface_alone(second_at_);
   return sum + log_prior();
 }
 

@@ -1,7 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The moves of the second parameter. Where it is a factor of the likelihood, e^(power a) times a function of
-// the predictors plus a function of a alone, the expansion of that function says what its law is, and the
-// rows' remainders, times the change of the factor, decide. Otherwise all rows are read.
+// The moves of the second parameter. The expansion, as a function of it alone, says what its law is, and the
+// rows' remainders decide. Where it is a factor of the likelihood, e^(power a) times a function of the
+// predictors plus a function of a alone, these are remainders of that function; otherwise those of surfaces
+// over the predictor and u, its log minus the reference's. Where there are no bounds all rows are read.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,6 +19,8 @@ namespace {
 constexpr int steps_of_second = 5;
 // The log of a second parameter beyond which doubles would not do.
 constexpr double furthest_second = 300;
+// Of moves that read all rows, where rows are surfaces: they alone leave the box that has bounds.
+constexpr double share_of_passes = 1.0 / 2000;
 
 // e^x - 1 - x - x^2 / 2, without cancellation.
 double third_excess(double x) noexcept {
@@ -29,13 +32,68 @@ double third_excess(double x) noexcept {
 
 }  // namespace
 
-void LevelKernel::move_second(double polynomial, Stream& stream, StepInfo& info) {
+void LevelKernel::move_second(double& polynomial, Stream& stream, StepInfo& info) {
   if (all_rows())
     move_second_by_all_rows(stream, info);
   else if (thins_second())
-    move_factor(polynomial, stream, info);
+    thin_second(polynomial, stream, info);
   else
     draw_precision(polynomial, stream);
+}
+
+// The sums by level at u: F1 + u F11 + u^2 / 2 F12 and F2 + u F21 in place of F1 and F2.
+void LevelKernel::set_second(double u) {
+  const MixedSums& mixed = reference_->mixed();
+  const double half = 0.5 * u * u;
+  second_at_ = u;
+  gradient_ = reference_->gradient() + u * mixed.gradient + half * mixed.bent;
+  information_ = reference_->information() + u * mixed.information;
+  const double* const from = reference_->table(0).data();
+  const std::size_t width = reference_->table(0).fields().width * level_lanes,
+                    fields = mixed.fields * level_lanes;
+  Group& group = groups_[0];
+  over_parts(*pool_, group.blocks(), [&](std::size_t /*part*/, level_passes::Range range) {
+    for (std::size_t block = range.first; block < range.last; ++block) {
+      const double* const base = from + block * width;
+      const double* const one = mixed.one.data() + block * fields;
+      const double* const two = mixed.two.data() + block * fields;
+      double* const to = group.table.data() + block * width;
+      for (std::size_t f = 0; f < fields; ++f) to[f] = base[f] + (u * one[f] + half * two[f]);
+    }
+  });
+}
+
+// The part of the expansion that depends on u alone.
+double LevelKernel::surface_alone(double u) const noexcept {
+  return u * (reference_->second_slope() +
+              0.5 * u * (u * reference_->mixed().third / 3 - reference_->second_information()));
+}
+
+// Of surfaces the expansion is a polynomial of degree 2 in u, but for what depends on u alone: it is known
+// from its values at three places.
+LevelKernel::AlongSecond LevelKernel::along_second(double polynomial) {
+  AlongSecond out;
+  out.polynomial = polynomial;
+  if (!reference_->has_surface()) return out;
+  const double here = second_at_, width = reference_->mixed().width;
+  set_second(width);
+  const double above = likelihood_polynomial();
+  set_second(-width);
+  const double below = likelihood_polynomial();
+  set_second(0);
+  out.polynomial = likelihood_polynomial();
+  set_second(here);
+  out.slope = (above - below) / (2 * width);
+  out.bend = (above + below - 2 * out.polynomial) / (width * width);
+  return out;
+}
+
+double LevelKernel::expansion_at(const AlongSecond& along, double log_second) const {
+  if (const SecondFactor* const factor = model_->factor(); factor != nullptr)
+    return model_->precision(log_second) * (reference_->core() + along.polynomial) +
+           reference_->weight() * factor->alone(log_second).value;
+  const double u = log_second - reference_->at().log_second;
+  return along.polynomial + u * (along.slope + 0.5 * u * along.bend) + surface_alone(u);
 }
 
 // A gaussian response: the precision's law given the residuals' squares, but for its prior, which decides.
@@ -52,46 +110,62 @@ void LevelKernel::draw_precision(double polynomial, Stream& stream) {
 }
 
 // Some steps of a chain whose law is that of the expansion. It is reversible, so that the ratio of the laws
-// at its two ends is all that is left to decide: the rows' remainders times the change of the factor.
-void LevelKernel::move_factor(double polynomial, Stream& stream, StepInfo& info) {
+// at its two ends is all that is left to decide: the change of the rows' remainders. A cubic polynomial in u
+// is no law beyond the box, so that chain stays within it.
+void LevelKernel::thin_second(double& polynomial, Stream& stream, StepInfo& info) {
   const std::size_t q = model_->rows().columns();
-  const SecondFactor& factor = *model_->factor();
-  const double sum = reference_->core() + polynomial;
-  const auto log_density = [&](double a) {
-    return model_->precision(a) * sum + reference_->weight() * factor.alone(a).value +
-           model_->layout().log_prior_at(q, a);
-  };
-  double here = point_.log_second, at = log_density(here);
-  for (int step = 0; step < steps_of_second; ++step) {
-    double next = 0;
-    const double ratio = second_.propose(stream, {&here, 1}, {&next, 1});
-    if (!(std::abs(next) < furthest_second)) continue;
-    const double there = log_density(next);
-    if (!std::isfinite(there) || !accepts(stream, ratio + there - at)) continue;
-    here = next;
-    at = there;
-  }
-  if (here == point_.log_second) return;
-  const double moved = model_->precision(here) - precision_;
-  if (draws_rows() && options_.remainders_of_second) {
-    const double log_ratio = thin_precision(moved, stream, info);
+  const bool surface = reference_->has_surface();
+  const double centre = reference_->at().log_second, width = reference_->mixed().width;
+  const auto log_prior = [&](double a) { return model_->layout().log_prior_at(q, a); };
+  const double before = point_.log_second;
+  double here = before, log_ratio = 0;
+  if (surface && uniform(stream) < share_of_passes) {
+    log_ratio = second_.propose(stream, {&before, 1}, {&here, 1});
+    if (!(std::abs(here) < furthest_second)) return;
+    log_ratio += log_prior(here) - log_prior(before) + read_second(here);
+    info.rows_read += model_->rows().size();
     if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
+  } else {
+    if (surface && !(std::abs(before - centre) <= width)) return;
+    const AlongSecond along = along_second(polynomial);
+    const auto log_density = [&](double a) { return expansion_at(along, a) + log_prior(a); };
+    double at = log_density(here);
+    for (int step = 0; step < steps_of_second; ++step) {
+      double next = 0;
+      const double ratio = second_.propose(stream, {&here, 1}, {&next, 1});
+      if (!(surface ? std::abs(next - centre) <= width : std::abs(next) < furthest_second)) continue;
+      const double there = log_density(next);
+      if (!std::isfinite(there) || !accepts(stream, ratio + there - at)) continue;
+      here = next;
+      at = there;
+    }
+    if (here == before) return;
+    if (draws_rows() && options_.remainders_of_second) {
+      log_ratio = decide_second(here, stream, info);
+      if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
+    }
   }
   point_.log_second = here;
   precision_ = model_->precision(here);
+  if (!surface) return;
+  set_second(here - centre);
+  polynomial = likelihood_polynomial();
 }
 
-// The groupings' shares of the rows' bounds, for a move of the precision.
-void LevelKernel::share_precision(double step) {
+// The groupings' shares of the rows' bounds.
+void LevelKernel::share_second(double next) {
   const auto k_count = static_cast<double>(groups_.size());
+  const double u = next - reference_->at().log_second;
+  const double step = reference_->has_surface() ? u - second_at_ : model_->precision(next) - precision_;
   const std::vector<level_passes::ColumnMove> moves = shares_of(std::abs(step), length_);
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     level_passes::ColumnMove move = moves[k];
     move.split = k_count * k_count * k_count;  // (the sum of K numbers)^4 <= K^3 (the sum of fourth powers)
     move.whole = level_passes::pass_share / second_boost_.factor;
+    move.second = std::max(std::abs(u), std::abs(second_at_));
     const level_passes::Levels& of = lanes(k);
     over_parts(*pool_, groups_[k].blocks(), [&](std::size_t /*part*/, level_passes::Range range) {
-      level_passes::precision_shares(of, move, range);
+      level_passes::second_shares(of, move, range);
     });
   }
 }
@@ -111,17 +185,23 @@ double LevelKernel::bound_of_row(std::size_t row) const noexcept {
   return sum;
 }
 
-// What the expansion of all parameters leaves of the rows' functions of their predictors: with G = sum of
-// G_k, the groupings' parts of t, that is d(t) + F3 (u^3 / 6 + u^2 G / 2 + u sum of G_j G_k).
-void LevelKernel::remainders_of(std::span<const std::size_t> rows_of, std::span<double> out) const {
+// How what the expansion leaves of rows changes with the second parameter. Of a factor, that is the factor's
+// change times d(t) + F3 (u^3 / 6 + u^2 G / 2 + u sum of G_j G_k), u the columns' part of t and G = sum of
+// G_k the groupings'. Of a surface the cubic terms in t do not change.
+void LevelKernel::changes_in_second(double next, std::span<const std::size_t> rows_of,
+                                    std::span<double> out) const {
   const LevelRows& rows = model_->rows();
+  const bool surface = reference_->has_surface();
+  const double step = surface ? 1 : model_->precision(next) - precision_;
+  const RowBatch::Second second{second_at_, next - reference_->at().log_second};
   std::array<double, LevelRows::most_effects> z;
   RowBatch batch;
   std::array<double, RowBatch::most> extra;
   std::size_t done = 0;
   const auto flush = [&] {
-    batch.evaluate(reference_->curve());
-    for (std::size_t r = 0; r < batch.size(); ++r) out[done++] = batch.change(r) + batch.third(r) * extra[r];
+    batch.evaluate(*reference_, second);
+    for (std::size_t r = 0; r < batch.size(); ++r)
+      out[done++] = step * (batch.change(r) + (surface ? 0 : batch.third(r) * extra[r]));
     batch.clear();
   };
   for (const std::size_t row : rows_of) {
@@ -143,12 +223,12 @@ void LevelKernel::remainders_of(std::span<const std::size_t> rows_of, std::span<
     const LevelReference::Shape& shape = reference_->shape(row);
     if (product_) {
       const double v = direction_ * u, b = direction_ * all;
-      out[done++] =
-          -static_cast<double>(shape.scale) * (std::exp(b) * third_excess(v) + 0.5 * std::expm1(b) * v * v);
+      out[done++] = -step * static_cast<double>(shape.scale) *
+                    (std::exp(b) * third_excess(v) + 0.5 * std::expm1(b) * v * v);
       continue;
     }
     extra[batch.size()] = u * (u * (u / 6 + 0.5 * all) + 0.5 * (all * all - squares));
-    batch.add(shape, 0, u + all);
+    batch.add(shape, surface ? u + all : 0, u + all);
     if (batch.full()) flush();
   }
   if (!product_) flush();
@@ -156,16 +236,16 @@ void LevelKernel::remainders_of(std::span<const std::size_t> rows_of, std::span<
 
 // Every grouping draws rows by its share of their bounds. A row in a level that is read whole is read there,
 // once, and not drawn.
-double LevelKernel::thin_precision(double step, Stream& stream, StepInfo& info) {
+double LevelKernel::decide_second(double next, Stream& stream, StepInfo& info) {
   const LevelRows& rows = model_->rows();
-  share_precision(step);
+  share_second(next);
   const double boost = second_boost_.factor;
   double log_ratio = 0;
   std::vector<std::size_t> events, whole;
-  std::vector<double> remainders;
+  std::vector<double> changes;
   const auto read = [&](const std::vector<std::size_t>& of) {
-    remainders.resize(of.size());
-    remainders_of(of, remainders);
+    changes.resize(of.size());
+    changes_in_second(next, of, changes);
     info.rows_read += of.size();
   };
   for (std::size_t k = 0; k < groups_.size(); ++k) {
@@ -177,7 +257,7 @@ double LevelKernel::thin_precision(double step, Stream& stream, StepInfo& info) 
           for (std::size_t p = grouping.starts[level]; p < grouping.starts[level + 1]; ++p)
             if (!read_whole(grouping.row(p), k)) whole.push_back(grouping.row(p));
           read(whole);
-          for (const double remainder : remainders) log_ratio += step * remainder;
+          for (const double change : changes) log_ratio += change;
         },
         [&](std::size_t level) {
           const std::size_t row =
@@ -192,7 +272,7 @@ double LevelKernel::thin_precision(double step, Stream& stream, StepInfo& info) 
   read(events);
   double noise = 0;
   for (std::size_t r = 0; r < events.size(); ++r) {
-    const double share = step * remainders[r] / (boost * bound_of_row(events[r]));
+    const double share = changes[r] / (boost * bound_of_row(events[r]));
     noise += share * share;
     log_ratio += thinned(share, stream, info.bound_violations);
   }
@@ -200,22 +280,19 @@ double LevelKernel::thin_precision(double step, Stream& stream, StepInfo& info) 
   return log_ratio;
 }
 
-// Where all rows are read: the likelihood's change by the family itself.
-void LevelKernel::move_second_by_all_rows(Stream& stream, StepInfo& info) {
-  const std::size_t q = model_->rows().columns();
-  const Layout& layout = model_->layout();
-  double next = 0;
-  double log_ratio = second_.propose(stream, {&point_.log_second, 1}, {&next, 1});
-  log_ratio += layout.log_prior_at(q, next) - layout.log_prior_at(q, point_.log_second);
-  if (!std::isfinite(log_ratio)) return;
+// The likelihood's change by the family itself, from all rows. Their predictors are at hand, or those of the
+// present point.
+double LevelKernel::read_second(double next) {
   const LevelRows& rows = model_->rows();
+  if (!all_rows()) read_point();
   constexpr std::size_t batch = Family::batch_rows;
-  log_ratio += block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
+  return block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
     double part = 0;
-    std::array<double, batch> change, response;
+    std::array<double, batch> change, response, room;
     for (std::size_t at = begin; at < begin + length; at += batch) {
       const std::size_t count = std::min(batch, begin + length - at);
-      const std::span<const double> eta(eta_.data() + at, count),
+      for (std::size_t r = 0; r < count && !all_rows(); ++r) room[r] = predictor_of(at + r);
+      const std::span<const double> eta(all_rows() ? eta_.data() + at : room.data(), count),
           y = rows.responses(at, std::span(response).first(count));
       model_->family().differences({eta, y, point_.log_second}, {eta, y, next},
                                    std::span(change).first(count));
@@ -223,7 +300,17 @@ void LevelKernel::move_second_by_all_rows(Stream& stream, StepInfo& info) {
     }
     return part;
   });
-  info.rows_read += rows.size();
+}
+
+void LevelKernel::move_second_by_all_rows(Stream& stream, StepInfo& info) {
+  const std::size_t q = model_->rows().columns();
+  const Layout& layout = model_->layout();
+  double next = 0;
+  double log_ratio = second_.propose(stream, {&point_.log_second, 1}, {&next, 1});
+  log_ratio += layout.log_prior_at(q, next) - layout.log_prior_at(q, point_.log_second);
+  if (!std::isfinite(log_ratio)) return;
+  log_ratio += read_second(next);
+  info.rows_read += model_->rows().size();
   if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
   point_.log_second = next;
   precision_ = model_->precision(next);

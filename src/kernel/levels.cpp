@@ -22,7 +22,7 @@ constexpr std::size_t levels_of_chunk = blocks_of_chunk * level_lanes;
 
 [[maybe_unused]] bool groups_are_bounded(const GroupedModel& model) {
   return (model.rows().groups().size() == 1 || model.rows().plain()) &&
-         (model.family().spec().sums || model.curve() != nullptr);
+         (model.family().spec().sums || model.curve() != nullptr || model.has_surface());
 }
 
 }  // namespace
@@ -43,6 +43,8 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
   assert(options.all_rows || groups_are_bounded(*model_));
   const std::size_t q = model_->rows().columns(), k_count = reference_->groups().size();
   alpha_.setZero(index(q));
+  gradient_ = reference_->gradient();
+  information_ = reference_->information();
   boost_.factor = std::min(boost_.factor, options.most_boost);
   product_ = !all_rows() && reference_->has_curve() && reference_->curve().exponential() && k_count == 1 &&
              model_->rows().plain();
@@ -80,6 +82,17 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
       groups_.back().chunks.assign(
           model_->rows().cells().of[k].cells() / level_passes::Cells::chunk + table.levels() + 1, 0);
     lanes.weighted = draws_rows() && !model_->rows().groups()[k].plain();
+    if (!all_rows() && reference_->has_surface()) {
+      const MixedSums& mixed = reference_->mixed();
+      std::vector<double>& own = groups_.back().table;
+      own.assign(table.data(), table.data() + table.blocks() * level_lanes * table.fields().width);
+      lanes.table = own.data();
+      lanes.k31 = mixed.k31.data();
+      lanes.k22 = mixed.k22.data();
+      lanes.k13 = mixed.k13.data();
+      lanes.k04 = mixed.k04.data();
+      lanes.width = mixed.width;
+    }
   }
   if (options_.factors == nullptr) find_nested();
   std::vector<double> theta(reference_->at().coefficients);
@@ -128,6 +141,7 @@ const level_passes::Levels& LevelKernel::lanes(Group& group) const noexcept {
   of.omega = group.omega.data();
   of.precision = precision_;
   of.slack = precision_ * slack();
+  of.second = std::abs(second_at_);
   of.length = length_;
   return of;
 }
@@ -137,6 +151,7 @@ void LevelKernel::enter(const ChainState& state) {
   model_->unpack(params(state.theta), point_);
   const GroupedPoint& at = reference_->at();
   precision_ = model_->precision(point_.log_second);
+  if (!all_rows() && reference_->has_surface()) set_second(point_.log_second - at.log_second);
   for (Index j = 0; j < alpha_.size(); ++j)
     alpha_[j] =
         point_.coefficients[static_cast<std::size_t>(j)] - at.coefficients[static_cast<std::size_t>(j)];
@@ -226,7 +241,7 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
   }
   Stream stream = stream_of(0);
   info.accepted = move_coefficients(stream, info);
-  const double polynomial =
+  double polynomial =
       !all_rows() && (frozen_ || model_->family().estimates_second()) ? likelihood_polynomial() : 0;
   // Shifts change no predictor, but they do change what the expansion leaves of a row.
   if (thins_second()) move_second(polynomial, stream, info);

@@ -186,6 +186,19 @@ std::shared_ptr<const RowCurve> GroupedModel::curve() const {
   return family_->estimates_second() ? family_->unit_curve() : family_->curve();
 }
 
+bool GroupedModel::has_surface() const noexcept {
+  const FamilySpec& spec = family_->spec();
+  return family_->estimates_second() && factor() == nullptr && spec.surfaced && spec.log_concave &&
+         rows_.groups().size() == 1;
+}
+
+std::shared_ptr<const RowSurface> GroupedModel::surface(double log_second) const {
+  if (!has_surface()) return nullptr;
+  double largest = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) largest = std::max(largest, rows_.y(i));
+  return family_->surface(log_second, largest);
+}
+
 std::size_t GroupedModel::effects() const noexcept {
   std::size_t sum = 0;
   for (const Grouping& group : rows_.groups()) sum += group.levels() * group.dim();

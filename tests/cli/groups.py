@@ -436,13 +436,16 @@ class Mistakes(GroupsTest):
         self.refused(2, "--save-groups must be one of", *fit, "--save-groups", "maybe")
         self.refused(2, "--family gaussian-precision has no group effects", *fit, "--family", "gaussian-precision")
 
-    def test_exact_takes_an_estimated_shape_but_not_other_second_parameters(self):
+    def test_exact_takes_an_estimated_shape_or_size_but_not_sigma(self):
         self.simulate("positive.csv", "gamma", 1000, "g:20:0.5")
+        self.simulate("counts.csv", "negative-binomial", 1000, "g:20:0.5", "h:10:0.5")
         fit = ("y ~ x1 + (1 | g)", *SHORT, "--method", "exact", "--family")
         self.good("fit", "positive.csv", *fit, "gamma")
-        for family, name in (("student", "sigma"), ("negative-binomial", "size")):
-            self.refused(2, f"--method exact has no bounds for group effects with an estimated {name}",
-                         "fit", "data.csv", *fit, family)
+        self.good("fit", "counts.csv", *fit, "negative-binomial")
+        refused = "--method exact has no bounds for group effects with "
+        self.refused(2, refused + "an estimated sigma", "fit", "data.csv", *fit, "student")
+        self.refused(2, refused + "several groupings and an estimated size",
+                     "fit", "counts.csv", "y ~ x1 + (1 | g) + (1 | h)", *fit[1:], "negative-binomial")
 
     def test_priors_that_the_model_does_not_have(self):
         fit = ("fit", "data.csv", "y ~ x1 + (x1 | g)", *SHORT)

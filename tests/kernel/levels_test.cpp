@@ -16,10 +16,11 @@ struct Case {
   std::vector<std::size_t> levels;
   std::size_t slopes;  // of the first grouping
 };
-const std::vector<Case> cases{
-    {"logistic", false, {300}, 0},     {"logistic", false, {40}, 1},   {"poisson", false, {150, 20}, 0},
-    {"gaussian", false, {200, 30}, 0}, {"student", true, {200}, 1},    {"logistic", true, {150, 20}, 0},
-    {"gamma", false, {300}, 0},        {"gamma", false, {150, 20}, 0}, {"gamma", false, {40}, 1}};
+const std::vector<Case> cases{{"logistic", false, {300}, 0},    {"logistic", false, {40}, 1},
+                              {"poisson", false, {150, 20}, 0}, {"gaussian", false, {200, 30}, 0},
+                              {"student", true, {200}, 1},      {"logistic", true, {150, 20}, 0},
+                              {"gamma", false, {300}, 0},       {"gamma", false, {150, 20}, 0},
+                              {"gamma", false, {40}, 1},        {"negative-binomial", false, {300}, 0}};
 
 std::unique_ptr<GroupedModel> model_of(const Case& c) {
   GroupedRecipe recipe;

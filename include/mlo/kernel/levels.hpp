@@ -110,12 +110,12 @@ class LevelKernel {
   [[nodiscard]] bool all_rows() const noexcept { return options_.all_rows; }
   // Whether rows are drawn: a gaussian likelihood has no remainders.
   [[nodiscard]] bool draws_rows() const noexcept {
-    return !all_rows() && options_.remainders && reference_->has_curve();
+    return !all_rows() && options_.remainders && reference_->bounded();
   }
 
-  // Whether a second parameter is a factor of rows that have bounds.
+  // Whether rows are drawn for moves of a second parameter.
   [[nodiscard]] bool thins_second() const noexcept {
-    return !all_rows() && reference_->has_curve() && model_->factor() != nullptr;
+    return !all_rows() && reference_->bounded() && model_->family().estimates_second();
   }
   [[nodiscard]] double slack() const noexcept { return options_.bound_factor * (1 + 1e-9); }  // of all bounds
 
@@ -172,15 +172,25 @@ class LevelKernel {
   void shift_nested(const Nested& pair, Stream& stream);
   void shift_between(std::size_t j, std::size_t k, Stream& stream);
 
-  void move_second(double polynomial, Stream& stream, StepInfo& info);
+  // `polynomial` is likelihood_polynomial(), and changes with the parameter.
+  void move_second(double& polynomial, Stream& stream, StepInfo& info);
   void draw_precision(double polynomial, Stream& stream);
-  void move_factor(double polynomial, Stream& stream, StepInfo& info);
+  void set_second(double u);
+  [[nodiscard]] double surface_alone(double u) const noexcept;
+  // The expansion as a function of the second parameter, all else fixed, up to a constant.
+  struct AlongSecond {
+    double polynomial = 0, slope = 0, bend = 0;  // of a surface: by u and u^2 / 2
+  };
+  [[nodiscard]] AlongSecond along_second(double polynomial);
+  [[nodiscard]] double expansion_at(const AlongSecond& along, double log_second) const;
+  [[nodiscard]] double read_second(double next);
+  void thin_second(double& polynomial, Stream& stream, StepInfo& info);
   void move_second_by_all_rows(Stream& stream, StepInfo& info);
-  void share_precision(double step);
+  void share_second(double next);
   [[nodiscard]] bool read_whole(std::size_t row, std::size_t groupings) const noexcept;
   [[nodiscard]] double bound_of_row(std::size_t row) const noexcept;
-  void remainders_of(std::span<const std::size_t> rows, std::span<double> out) const;
-  [[nodiscard]] double thin_precision(double step, Stream& stream, StepInfo& info);
+  void changes_in_second(double next, std::span<const std::size_t> rows, std::span<double> out) const;
+  [[nodiscard]] double decide_second(double next, Stream& stream, StepInfo& info);
 
   // What a move of all effects of a grouping is decided by, against all rows, and all rows' bounds.
   void audit(std::size_t k, Stream& stream, StepInfo& info);
@@ -219,6 +229,10 @@ class LevelKernel {
   bool product_ = false;
   double direction_ = 1;  // of such rows: the term is -scale e^(direction t)
   double precision_ = 1;
+  double second_at_ = 0;  // of surfaces: u, the log of the second parameter minus the reference's
+  // The reference's, for the present second parameter.
+  Eigen::VectorXd gradient_;
+  Eigen::MatrixXd information_;
   GroupedPoint point_;
   Eigen::VectorXd alpha_;
   double length_ = 0;  // |L'alpha|
