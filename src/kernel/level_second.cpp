@@ -32,6 +32,14 @@ double third_excess(double x) noexcept {
 
 }  // namespace
 
+void LearntSlope::learn(double step, double change, double noise) noexcept {
+  constexpr double kept = 0.99, errors = 3;
+  products = kept * products + step * change;
+  squares = kept * squares + step * step;
+  variance = kept * kept * variance + step * step * noise;
+  slope = products * products > errors * errors * variance ? products / squares : 0;
+}
+
 void LevelKernel::move_second(double& polynomial, Stream& stream, StepInfo& info) {
   if (all_rows())
     move_second_by_all_rows(stream, info);
@@ -128,7 +136,11 @@ void LevelKernel::thin_second(double& polynomial, Stream& stream, StepInfo& info
   } else {
     if (surface && !(std::abs(before - centre) <= width)) return;
     const AlongSecond along = along_second(polynomial);
-    const auto log_density = [&](double a) { return expansion_at(along, a) + log_prior(a); };
+    // With the remainders' slope, as far as warm-up has learnt it: fixed numbers may be part of that law.
+    const double slope = second_slope_.slope;
+    const auto log_density = [&](double a) {
+      return expansion_at(along, a) + log_prior(a) + slope * (a - centre);
+    };
     double at = log_density(here);
     for (int step = 0; step < steps_of_second; ++step) {
       double next = 0;
@@ -141,7 +153,7 @@ void LevelKernel::thin_second(double& polynomial, Stream& stream, StepInfo& info
     }
     if (here == before) return;
     if (draws_rows() && options_.remainders_of_second) {
-      log_ratio = decide_second(here, stream, info);
+      log_ratio = decide_second(here, stream, info) - slope * (here - before);
       if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
     }
   }
@@ -240,7 +252,7 @@ double LevelKernel::decide_second(double next, Stream& stream, StepInfo& info) {
   const LevelRows& rows = model_->rows();
   share_second(next);
   const double boost = second_boost_.factor;
-  double log_ratio = 0;
+  double log_ratio = 0, estimate = 0;  // the decision's, and of the remainders' change
   std::vector<std::size_t> events, whole;
   std::vector<double> changes;
   const auto read = [&](const std::vector<std::size_t>& of) {
@@ -257,7 +269,10 @@ double LevelKernel::decide_second(double next, Stream& stream, StepInfo& info) {
           for (std::size_t p = grouping.starts[level]; p < grouping.starts[level + 1]; ++p)
             if (!read_whole(grouping.row(p), k)) whole.push_back(grouping.row(p));
           read(whole);
-          for (const double change : changes) log_ratio += change;
+          for (const double change : changes) {
+            log_ratio += change;
+            estimate += change;
+          }
         },
         [&](std::size_t level) {
           const std::size_t row =
@@ -274,9 +289,13 @@ double LevelKernel::decide_second(double next, Stream& stream, StepInfo& info) {
   for (std::size_t r = 0; r < events.size(); ++r) {
     const double share = changes[r] / (boost * bound_of_row(events[r]));
     noise += share * share;
+    estimate += share;  // its change over the rate at which it is drawn
     log_ratio += thinned(share, stream, info.bound_violations);
   }
-  if (!frozen_) second_boost_.learn(noise, options_.most_boost);
+  if (!frozen_) {
+    second_boost_.learn(noise, options_.most_boost);
+    second_slope_.learn(next - point_.log_second, estimate, noise);
+  }
   return log_ratio;
 }
 

@@ -105,6 +105,7 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
     if (thins_second()) second_sd_ = 1 / std::sqrt(std::max(reference_->second_information(), 1.0));
     second_ = LearntWalk(1, second_sd_);
     second_boost_ = boost_;
+    second_slope_.squares = 10 * second_sd_ * second_sd_;  // the first moves say little
   }
   if (all_rows()) eta_.resize(model_->rows().size());
   effect_sums_.assign(model_->effects(), 0);
@@ -459,7 +460,10 @@ void LevelKernel::save(std::vector<double>& out) const {
     out.push_back(group.boost.factor);
   }
   if (model_->family().estimates_second()) second_.save(out);
-  if (thins_second()) out.push_back(second_boost_.factor);
+  if (thins_second())
+    for (const double x : {second_boost_.factor, second_slope_.slope, second_slope_.products,
+                           second_slope_.squares, second_slope_.variance})
+      out.push_back(x);
   out.push_back(counted_);
   out.insert(out.end(), effect_sums_.begin(), effect_sums_.end());
   out.insert(out.end(), effect_squares_.begin(), effect_squares_.end());
@@ -474,7 +478,10 @@ void LevelKernel::load(std::span<const double> in) {
     group.boost.factor = in[at++];
   }
   if (model_->family().estimates_second()) at += second_.load(in.subspan(at));
-  if (thins_second()) second_boost_.factor = in[at++];
+  if (thins_second())
+    for (double* const x : {&second_boost_.factor, &second_slope_.slope, &second_slope_.products,
+                            &second_slope_.squares, &second_slope_.variance})
+      *x = in[at++];
   counted_ = in[at++];
   for (double& sum : effect_sums_) sum = in[at++];
   for (double& sum : effect_squares_) sum = in[at++];

@@ -36,6 +36,14 @@ struct RowBoost {
   void learn(double noise, double most) noexcept;
 };
 
+// The slope that the rows' remainders have along one parameter, mostly: warm-up learns it from their change
+// in moves of the parameter, of which later sweeps count for more.
+struct LearntSlope {
+  double slope = 0, products = 0, squares = 0, variance = 0;
+  // `noise`: the variance of the change, which is an estimate. A slope that may be noise is none.
+  void learn(double step, double change, double noise) noexcept;
+};
+
 struct LevelOptions {
   // Whether all rows concerned are read for every decision. Needed where there are no bounds.
   bool all_rows = false;
@@ -247,6 +255,7 @@ class LevelKernel {
   LearntWalk second_;
   double second_sd_ = 0.1;
   RowBoost second_boost_;
+  LearntSlope second_slope_;
   std::uint64_t sweeps_ = 0;
   Acceptance level_acceptance_, scale_acceptance_;
   double counted_ = 0;
