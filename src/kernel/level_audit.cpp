@@ -65,19 +65,13 @@ double LevelKernel::likelihood_of_moved_effects(std::size_t k) const {
       const std::size_t count = std::min(batch, begin + length - at);
       for (std::size_t r = 0; r < count; ++r) {
         const std::size_t i = at + r;
-        double eta = rows.offset(i), moved = 0;
-        for (std::size_t j = 0; j < rows.columns(); ++j)
-          eta += static_cast<double>(rows.x(i)[j]) * point_.coefficients[j];
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
-          const std::size_t d = groups_[g].d, level = rows.groups()[g].codes[i];
-          rows.groups()[g].multipliers(i, z.data());
-          for (std::size_t a = 0; a < d; ++a) {
-            eta += z[a] * point_.effects[g][level * d + a];
-            if (g == k) moved += z[a] * (moving.next[moving.at(level, a)] - moving.beta[moving.at(level, a)]);
-          }
-        }
-        from[r] = eta;
-        to[r] = eta + moved;
+        const std::size_t level = rows.groups()[k].codes[i];
+        rows.groups()[k].multipliers(i, z.data());
+        double moved = 0;
+        for (std::size_t a = 0; a < moving.d; ++a)
+          moved += z[a] * (moving.next[moving.at(level, a)] - moving.beta[moving.at(level, a)]);
+        from[r] = predictor_of(i);
+        to[r] = from[r] + moved;
       }
       const auto cut = [&](auto& a) { return std::span(a).first(count); };
       const std::span<const double> y = rows.responses(at, cut(responses));
@@ -87,6 +81,63 @@ double LevelKernel::likelihood_of_moved_effects(std::size_t k) const {
     }
     return part;
   });
+}
+
+// The same of a move of the second parameter, by about one sd. The passes over the groupings have been
+// prepared for the present point.
+void LevelKernel::audit_second(Stream& stream, StepInfo& info) {
+  const LevelRows& rows = model_->rows();
+  const double next = point_.log_second + second_sd_ * normal(stream);
+  const AlongSecond along = along_second(likelihood_polynomial());
+  double pieces = expansion_at(along, next) - expansion_at(along, point_.log_second);
+  if (draws_rows()) {
+    share_second(next);
+    struct Part {
+      double changes = 0, violations = 0;
+      Part& operator+=(const Part& other) noexcept {
+        changes += other.changes;
+        violations += other.violations;
+        return *this;
+      }
+    };
+    constexpr std::size_t batch = Family::batch_rows;
+    const Part total =
+        block_sum(*pool_, rows.size(), 4096, Part{}, [&](std::size_t begin, std::size_t length) {
+          Part part;
+          std::array<std::size_t, batch> row;
+          std::array<double, batch> change;
+          for (std::size_t at = begin; at < begin + length; at += batch) {
+            const std::size_t count = std::min(batch, begin + length - at);
+            for (std::size_t r = 0; r < count; ++r) row[r] = at + r;
+            changes_in_second(next, std::span(row).first(count), std::span(change).first(count));
+            for (std::size_t r = 0; r < count; ++r) {
+              part.changes += change[r];
+              // Every row against its bound, as if it had been drawn.
+              if (!read_whole(at + r, groups_.size()) && !(std::abs(change[r]) <= bound_of_row(at + r)))
+                ++part.violations;
+            }
+          }
+          return part;
+        });
+    pieces += total.changes;
+    info.bound_violations += static_cast<std::uint64_t>(total.violations);
+  }
+  info.audit_error = std::max(info.audit_error, std::abs(read_second(next) - pieces));
+}
+
+// From point_.
+double LevelKernel::predictor_of(std::size_t row) const noexcept {
+  const LevelRows& rows = model_->rows();
+  std::array<double, LevelRows::most_effects> z;
+  double eta = rows.offset(row);
+  for (std::size_t j = 0; j < rows.columns(); ++j)
+    eta += static_cast<double>(rows.x(row)[j]) * point_.coefficients[j];
+  for (std::size_t k = 0; k < groups_.size(); ++k) {
+    const std::size_t d = groups_[k].d, level = rows.groups()[k].codes[row];
+    rows.groups()[k].multipliers(row, z.data());
+    for (std::size_t a = 0; a < d; ++a) eta += z[a] * point_.effects[k][level * d + a];
+  }
+  return eta;
 }
 
 }  // namespace mlo

@@ -1,5 +1,5 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
-// The moves of the coefficients, with what the effects owe them, and of the second parameter.
+// The moves of the coefficients, with what the effects owe them, and the expansion as a whole.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,12 +17,12 @@ using level_passes::Range;
 bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   const auto q = static_cast<std::size_t>(alpha_.size());
   if (q == 0) return true;
-  Eigen::MatrixXd information = precision_ * reference_->information() + prior_information_;
+  Eigen::MatrixXd information = precision_ * information_ + prior_information_;
   Eigen::VectorXd slope = prior_gradient_;
   if (by_odds())
     slope += slope_by_odds(info);
   else
-    slope += precision_ * reference_->gradient();
+    slope += precision_ * gradient_;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& group = groups_[k];
     const std::size_t d = group.d, blocks = group.blocks();
@@ -146,6 +146,30 @@ double LevelKernel::effects_prior() {
   return sum;
 }
 
+// With U |G_j G_k| <= U (r G_j^2 + G_k^2 / r) / 2 for any r: the ratio of their sizes.
+std::vector<level_passes::ColumnMove> LevelKernel::shares_of(double step, double length) {
+  const std::size_t k_count = groups_.size();
+  std::vector<double> rms(k_count, 0), most(k_count, 0);
+  for (std::size_t k = 0; k < k_count && k_count > 1; ++k) {
+    const level_passes::Sizes sizes = level_passes::sizes(lanes(k), {0, groups_[k].blocks()});
+    rms[k] = std::sqrt(sizes.squares / std::max(sizes.weights, 1e-300));
+    most[k] = sizes.most;
+  }
+  std::vector<level_passes::ColumnMove> out(k_count);
+  for (std::size_t k = 0; k < k_count; ++k) {
+    out[k].step = step;
+    out[k].length = length;
+    out[k].slack = slack();
+    out[k].first = k == 0;
+    for (std::size_t j = 0; j < k_count; ++j)
+      if (j != k) {
+        out[k].cross += 0.5 * (rms[k] > 0 ? rms[j] / rms[k] : 0);
+        out[k].others += most[j];
+      }
+  }
+  return out;
+}
+
 // A row's remainder is at most |x^c'd| (K3 (U^2 / 2 + U |G| + sum of |G_j G_k|) + K4 (U + |G|)^3 / 6), with
 // U = |x^c'alpha| at most and G = sum of G_k, the groupings' parts of t. Each grouping has a share of it, and
 // draws rows by its share; a drawn row's bound is the sum of its shares.
@@ -156,25 +180,12 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   const double step = (l.transpose() * moved).norm();
   const double length = std::max(length_, (l.transpose() * next).norm());
   const std::size_t k_count = groups_.size();
-  std::vector<double> rms(k_count, 0), most(k_count, 0);
-  for (std::size_t k = 0; k < k_count && k_count > 1; ++k) {
-    const level_passes::Sizes sizes = level_passes::sizes(lanes(k), {0, groups_[k].blocks()});
-    rms[k] = std::sqrt(sizes.squares / std::max(sizes.weights, 1e-300));
-    most[k] = sizes.most;
-  }
+  const std::vector<level_passes::ColumnMove> moves = shares_of(step, length);
   double total = 0;
   for (std::size_t k = 0; k < k_count; ++k) {
-    level_passes::ColumnMove move;
-    move.step = step;
-    move.length = length;
-    move.slack = options_.bound_factor * (1 + 1e-9);
+    level_passes::ColumnMove move = moves[k];
+    move.slack *= precision_;
     move.split = static_cast<double>(k_count * k_count);  // 1 / lambda^2, lambda = 1 / K
-    move.first = k == 0;
-    for (std::size_t j = 0; j < k_count; ++j)
-      if (j != k) {
-        move.cross += 0.5 * (rms[k] > 0 ? rms[j] / rms[k] : 0);
-        move.others += most[j];
-      }
     const level_passes::Levels& of = lanes(k);
     total += sum_over_parts(*pool_, groups_[k].blocks(),
                             [&](Range range) { return level_passes::column_shares(of, move, range); });
@@ -231,7 +242,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
     batch.add(shape, before, after);
   };
   const auto change = [&](std::size_t r) {
-    return product_ ? changes[r] : batch.change(r) + batch.third(r) * extra[r] + curves[r];
+    return precision_ * (product_ ? changes[r] : batch.change(r) + batch.third(r) * extra[r] + curves[r]);
   };
   double log_ratio = 0;
   const double boost = boost_.factor;
@@ -239,7 +250,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
     for (std::size_t i = 0; i < rows.size(); ++i) {
       evaluate(i);
       if (!batch.full() && i + 1 < rows.size()) continue;
-      if (!product_) batch.evaluate(reference_->curve());
+      if (!product_) batch.evaluate(*reference_, {second_at_, second_at_});
       for (std::size_t r = 0; r < batch.size(); ++r) log_ratio += change(r);
       batch.clear();
     }
@@ -262,7 +273,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   }
   double noise = 0;
   const auto flush = [&] {
-    if (!product_) batch.evaluate(reference_->curve());
+    if (!product_) batch.evaluate(*reference_, {second_at_, second_at_});
     for (std::size_t r = 0; r < batch.size(); ++r) {
       const double share = change(r) / limit[r];
       noise += share * share;
@@ -283,49 +294,9 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   return log_ratio;
 }
 
-void LevelKernel::move_second(double polynomial, Stream& stream, StepInfo& info) {
-  const std::size_t q = model_->rows().columns();
-  const Layout& layout = model_->layout();
-  if (!all_rows()) {
-    // A gaussian response: the precision's law given the residuals' squares, but for its prior, which
-    // decides.
-    const double squares = reference_->squares() - 2 * polynomial;
-    const double drawn = gamma(stream, 0.5 * reference_->weight()) / (0.5 * squares);
-    const double next = -0.5 * std::log(drawn);
-    if (!std::isfinite(next)) return;
-    if (!accepts(stream, layout.log_prior_at(q, next) - layout.log_prior_at(q, point_.log_second))) return;
-    point_.log_second = next;
-    precision_ = model_->precision(next);
-    return;
-  }
-  double next = 0;
-  double log_ratio = second_.propose(stream, {&point_.log_second, 1}, {&next, 1});
-  log_ratio += layout.log_prior_at(q, next) - layout.log_prior_at(q, point_.log_second);
-  if (!std::isfinite(log_ratio)) return;
-  const LevelRows& rows = model_->rows();
-  constexpr std::size_t batch = Family::batch_rows;
-  log_ratio += block_sum(*pool_, rows.size(), 4096, 0.0, [&](std::size_t begin, std::size_t length) {
-    double part = 0;
-    std::array<double, batch> change, response;
-    for (std::size_t at = begin; at < begin + length; at += batch) {
-      const std::size_t count = std::min(batch, begin + length - at);
-      const std::span<const double> eta(eta_.data() + at, count),
-          y = rows.responses(at, std::span(response).first(count));
-      model_->family().differences({eta, y, point_.log_second}, {eta, y, next},
-                                   std::span(change).first(count));
-      for (std::size_t r = 0; r < count; ++r) part += rows.weight(at + r) * change[r];
-    }
-    return part;
-  });
-  info.rows_read += rows.size();
-  if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
-  point_.log_second = next;
-  precision_ = model_->precision(next);
-}
-
 // The log-likelihood by its expansion, compared with the reference, without the precision.
 double LevelKernel::likelihood_polynomial() {
-  double sum = reference_->gradient().dot(alpha_) - 0.5 * alpha_.dot(reference_->information() * alpha_);
+  double sum = gradient_.dot(alpha_) - 0.5 * alpha_.dot(information_ * alpha_);
   // The cells of the last grouping have seen the effects of the others.
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const bool own = k + 1 == groups_.size();
@@ -350,11 +321,12 @@ double LevelKernel::log_prior() {
 // From the expansion of the likelihood, at the point in point_.
 double LevelKernel::log_posterior(double polynomial) {
   double sum = reference_->value() + precision_ * polynomial;
-  if (model_->family().estimates_second()) {  // a gaussian response: the rest of sigma's part
-    const double before = model_->precision(reference_->at().log_second);
-    sum -= reference_->weight() * (point_.log_second - reference_->at().log_second) +
-           0.5 * (precision_ - before) * reference_->squares();
+  if (const SecondFactor* const factor = model_->factor(); factor != nullptr) {
+    const double there = reference_->at().log_second;
+    sum += (precision_ - model_->precision(there)) * reference_->core() +
+           reference_->weight() * (factor->alone(point_.log_second).value - factor->alone(there).value);
   }
+  if (reference_->has_surface()) sum += surface_alone(second_at_);
   return sum + log_prior();
 }
 

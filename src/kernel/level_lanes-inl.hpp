@@ -193,9 +193,10 @@ struct Lanes {
   // The mode of pull * b - rise e^(direction b) - tau b^2 / 2, by two steps of Newton's method, and the
   // curvature there.
   HWY_INLINE void product_law(V tau, V mean, V& mode, V& curved) const {
-    const V h = field(of.at.h), direction = set(of.direction), one = set(1);
-    const V rise = hn::Max(load(of.bend), hn::Mul(set(0.2), h));
-    const V pull = hn::MulAdd(tau, mean, hn::MulAdd(direction, h, field(of.at.g)));
+    const V precision = set(of.precision), direction = set(of.direction), one = set(1);
+    const V h = hn::Mul(precision, field(of.at.h)), g = hn::Mul(precision, field(of.at.g));
+    const V rise = hn::Max(hn::Mul(precision, load(of.bend)), hn::Mul(set(0.2), h));
+    const V pull = hn::MulAdd(tau, mean, hn::MulAdd(direction, h, g));
     V power = one;
     mode = zero();
     curved = hn::Add(rise, tau);
@@ -317,7 +318,8 @@ struct Lanes {
       const V from = x.v[0], to = y.v[0], moved = hn::Sub(to, from);
       if (of.product) {
         const V pull = hn::MulAdd(set(of.direction), field(of.at.h), field(of.at.g));
-        return hn::NegMulAdd(load(of.bend), rise_of(from, to), hn::Mul(pull, moved));
+        return hn::Mul(set(of.precision),
+                       hn::NegMulAdd(load(of.bend), rise_of(from, to), hn::Mul(pull, moved)));
       }
       const V squares = hn::MulAdd(from, hn::Add(from, to), hn::Mul(to, to));
       V sum = hn::NegMulAdd(hn::Mul(set(0.5), load(of.bend)), hn::Add(from, to), load(of.linear));
@@ -336,6 +338,19 @@ struct Lanes {
   HWY_INLINE V power(V x) const { return special::exp(Doubles(), hn::Mul(set(of.direction), x)); }
   HWY_INLINE V rise_of(V from, V to) const { return hn::Sub(power(to), power(from)); }
 
+  // Where rows depend on u, for a move of t: K31 |u| x^2 / 2 + K22 u^2 x / 2 + K13 |u|^3 / 6 beside K4 x^3
+  // / 6.
+  HWY_INLINE V mixed(V x) const {
+    const double u = of.second;
+    const V sum = hn::MulAdd(load(of.k31), x, hn::Mul(set(u), load(of.k22)));
+    return hn::MulAdd(hn::Mul(set(0.5 * u), x), sum, hn::Mul(set(u * u * u / 6), load(of.k13)));
+  }
+  // Whether |t| <= x and |u| are where the suprema hold.
+  HWY_INLINE M within_box(V x, double u) const {
+    const bool beyond = of.k31 != nullptr && !(u <= of.width);
+    return hn::Le(x, beyond ? set(-1) : field(of.at.box));
+  }
+
   // With c = |x^c'alpha| at most, b = |z'beta| at most and g = |gamma|, a row's remainder is at most
   // |z'delta| (K3 (c^2 / 2 + c g) + K4 (b + c + g)^3 / 6), where c g <= c^1.5 / 1.5 + g^3 / 3 and
   // (x + g)^3 <= x^3 / w^2 + g^3 / (1 - w)^2.
@@ -353,7 +368,7 @@ struct Lanes {
     const V step = norm(minus(y, x)), furthest_norm = hn::Max(norm(x), norm(y)), span = field(of.at.span);
     const V moved = hn::Mul(span, step), reach = hn::MulAdd(span, furthest_norm, c);
     const V furthest = of.crossed ? hn::Add(reach, load(of.others)) : reach;
-    const M near = hn::Le(furthest, field(of.at.box));
+    const M near = within_box(furthest, of.second);
     const V k3 = hn::IfThenElse(near, field(of.at.k3), field(of.at.k3_all));
     const V k4 = hn::IfThenElse(near, field(of.at.k4), field(of.at.k4_all));
     const V quartic = hn::Mul(sixth, k4);
@@ -362,8 +377,9 @@ struct Lanes {
       const V mean = hn::Div(field(of.at.sum_fourth), hn::Max(field(of.at.count), set(1)));
       const V b = hn::Mul(hn::Sqrt(hn::Sqrt(mean)), furthest_norm);
       const V w = split(b, c), rest = hn::Sub(set(1), w);
-      const V columns = hn::MulAdd(hn::Mul(half, k3), hn::Mul(c, c),
-                                   hn::Div(hn::Mul(quartic, hn::Mul(c, hn::Mul(c, c))), hn::Mul(rest, rest)));
+      V columns = hn::MulAdd(hn::Mul(half, k3), hn::Mul(c, c),
+                             hn::Div(hn::Mul(quartic, hn::Mul(c, hn::Mul(c, c))), hn::Mul(rest, rest)));
+      if (of.k31 != nullptr) columns = hn::Add(columns, mixed(reach));
       const V cube = hn::Mul(furthest_norm, hn::Mul(furthest_norm, furthest_norm));
       const V slack = hn::Mul(set(of.slack), step);
       own = hn::MulAdd(slack, columns, set(1e-300));
@@ -373,7 +389,8 @@ struct Lanes {
     const V cube = hn::Mul(reach, hn::Mul(reach, reach));
     const V slack = hn::Mul(set(of.slack), moved);
     if (!of.crossed) {
-      const V sum = hn::MulAdd(hn::Mul(half, k3), hn::Mul(c, c), hn::Mul(quartic, cube));
+      V sum = hn::MulAdd(hn::Mul(half, k3), hn::Mul(c, c), hn::Mul(quartic, cube));
+      if (of.k31 != nullptr) sum = hn::Add(sum, mixed(reach));
       own = hn::MulAdd(slack, sum, set(1e-300));
       return;
     }

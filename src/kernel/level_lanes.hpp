@@ -35,6 +35,9 @@ struct Levels {
   double length = 0;              // |L'alpha|
   double slack = 1;               // a factor of all bounds
   double direction = 1;           // where rows are products
+  // Where rows depend on a second parameter by u: |u|, how large it may be, and suprema of mixed derivatives.
+  double second = 0, width = 0;
+  const double *k31 = nullptr, *k22 = nullptr, *k13 = nullptr, *k04 = nullptr;
   bool product = false;
   bool bounded = true;  // whether there are bounds
   bool crossed = false;
@@ -117,9 +120,13 @@ Sizes sizes(const Levels& levels, Range range);
 struct ColumnMove {
   double step = 0, length = 0;  // |L'd|, the larger |L'alpha|
   double slack = 1, cross = 0, others = 0, split = 1;
-  bool first = true;  // the grouping that answers for the columns' own part
+  double whole = 0, second = 0;  // of a move of the second parameter: the larger |u|
+  bool first = true;             // the grouping that answers for the columns' own part
 };
 double column_shares(const Levels& levels, const ColumnMove& move, Range range);
+// The same of a move of the second parameter: of the likelihood's precision, or of u, by `step`. The rate is
+// infinite where a row's bound is above `whole`: all rows of the level should be read.
+void second_shares(const Levels& levels, const ColumnMove& move, Range range);
 
 // The expansion in beta and alpha but for alpha's own part; without the grouping's own part unless `own`.
 double polynomial(const Levels& levels, const double* alpha, bool own, Range range);

@@ -46,8 +46,10 @@ void CoefficientSlopesOf(const Levels& levels, double* sums, Range range) {
           owed =
               hn::MulAdd(of.omega(levels.omega, a, b), hn::Add(of.field(levels.at.b + b), beta.v[b]), owed);
         // Of a product, the slope along the columns grows with e^(direction beta).
-        V weight = levels.product ? hn::Mul(set(levels.direction), hn::Sub(of.power(beta.v[a]), set(1)))
-                                  : hn::Mul(set(levels.precision), beta.v[a]);
+        V weight =
+            hn::Mul(set(levels.precision),
+                    levels.product ? hn::Mul(set(levels.direction), hn::Sub(of.power(beta.v[a]), set(1)))
+                                   : beta.v[a]);
         V bent = hn::Mul(hn::Mul(set(0.5), weight), beta.v[a]);
         if (levels.rides && of.has_curves()) {
           const M riding = of.riding(beta.v[a]);
@@ -99,7 +101,7 @@ double ColumnSharesOf(const Levels& levels, const ColumnMove& move, Range range)
       share = hn::Mul(of.field(levels.at.scale), hn::MulAdd(hn::Abs(hn::Sub(power, set(1))), u, grown));
     } else {
       const V b = of.size(of.vector(levels.beta));
-      const M near = hn::Le(hn::Add(hn::Add(u, b), set(move.others)), of.field(levels.at.box));
+      const M near = of.within_box(hn::Add(hn::Add(u, b), set(move.others)), levels.second);
       const V k3 = hn::IfThenElse(near, of.field(levels.at.k3), of.field(levels.at.k3_all));
       const V k4 = hn::IfThenElse(near, of.field(levels.at.k4), of.field(levels.at.k4_all));
       const V x = move.first ? hn::Add(u, b) : b;
@@ -107,6 +109,7 @@ double ColumnSharesOf(const Levels& levels, const ColumnMove& move, Range range)
       if (move.first) third = hn::MulAdd(half, hn::Mul(u, u), third);
       const V fourth = hn::Mul(set(move.split / 6), hn::Mul(x, hn::Mul(x, x)));
       share = hn::MulAdd(k3, third, hn::Mul(k4, fourth));
+      if (levels.k31 != nullptr) share = hn::Add(share, of.mixed(x));
       if (levels.rides && of.has_curves()) {
         const V beta = of.load(levels.beta);
         share = hn::IfThenElse(of.riding(beta), of.curve_slope_bound(beta, u, set(move.others)), share);
@@ -121,12 +124,62 @@ double ColumnSharesOf(const Levels& levels, const ColumnMove& move, Range range)
   return sum_of(total);
 }
 
+// What the expansion leaves of a row is at most K3 (u^3 / 6 + u^2 |G| / 2 + u sum of |G_j G_k|) + K4 (u +
+// |G|)^4 / 24, with the same shares as above; of a product, scale (e^(d b) u^3 e^u / 6 + |e^(d b) - 1| u^2 /
+// 2). Of a surface, with v the larger |u| of the second parameter, it changes by at most K04 v^3 / 6 + K13
+// v^2 t / 2 + K22 v t^2 / 2 + K31 t^3 / 6 per unit of the parameter.
+template <int fixed>
+void SecondSharesOf(const Levels& levels, const ColumnMove& move, Range range) {
+  const V half = set(0.5), sixth = set(1.0 / 6), infinity = set(std::numeric_limits<double>::infinity());
+  MLO_OVER_LEVELS(levels, range, of, {
+    const V u = hn::Mul(of.field(levels.at.reach), set(move.length)), square = hn::Mul(u, u);
+    V share;
+    if (levels.k31 != nullptr) {
+      const V t = hn::Add(u, of.size(of.vector(levels.beta)));
+      const V v = set(move.second);
+      const V threes =
+          hn::MulAdd(hn::Mul(sixth, of.load(levels.k04)), v, hn::Mul(hn::Mul(half, t), of.load(levels.k13)));
+      const V ones =
+          hn::MulAdd(hn::Mul(half, of.load(levels.k22)), v, hn::Mul(hn::Mul(sixth, t), of.load(levels.k31)));
+      share = hn::MulAdd(hn::Mul(v, v), threes, hn::Mul(hn::Mul(t, t), ones));
+      share = hn::IfThenElse(of.within_box(t, move.second), share, infinity);
+    } else if (levels.product) {
+      const V power = of.power(of.load(levels.beta));
+      const V grown = hn::Mul(hn::Mul(power, special::exp(Doubles(), u)), hn::Mul(sixth, u));
+      const V sum = hn::MulAdd(half, hn::Abs(hn::Sub(power, set(1))), grown);
+      share = hn::Mul(hn::Mul(set(1 + 1e-6), of.field(levels.at.scale)), hn::Mul(square, sum));
+    } else {
+      const V b = of.size(of.vector(levels.beta));
+      const M near = hn::Le(hn::Add(hn::Add(u, b), set(move.others)), of.field(levels.at.box));
+      const V k3 = hn::IfThenElse(near, of.field(levels.at.k3), of.field(levels.at.k3_all));
+      const V k4 = hn::IfThenElse(near, of.field(levels.at.k4), of.field(levels.at.k4_all));
+      V third = hn::Mul(hn::Mul(u, b), hn::MulAdd(half, u, hn::Mul(set(move.cross), b)));
+      if (move.first) third = hn::MulAdd(hn::Mul(sixth, u), square, third);
+      const V x = move.first ? hn::Add(u, b) : b, fourth = hn::Mul(hn::Mul(x, x), hn::Mul(x, x));
+      share = hn::MulAdd(k3, third, hn::Mul(hn::Mul(set(move.split / 24), k4), fourth));
+    }
+    share = hn::MulAdd(set(move.slack * move.step), share, set(1e-300));
+    of.store(share, levels.own);
+    of.store(
+        hn::IfThenElse(hn::Le(share, set(move.whole)), hn::Mul(share, of.field(levels.at.count)), infinity),
+        levels.rate);
+  })
+}
+
 template <int fixed>
 double PolynomialOf(const Levels& levels, const double* alpha, bool own, Range range) {
   V sum = zero();
   MLO_OVER_LEVELS(levels, range, of, {
     const std::size_t d = of.d(), q = levels.at.q;
     const auto beta = of.vector(levels.beta);
+    if (levels.product) {  // what a move of the effect from 0 would change
+      const V direction = set(levels.direction), h = of.field(levels.at.h);
+      const V bend = hn::NegMulAdd(direction, of.times(levels.at.hx, alpha), h);
+      const V pull = hn::MulAdd(direction, h, of.field(levels.at.g));
+      const V rise = hn::Sub(of.power(beta.v[0]), set(1));
+      sum = hn::Add(sum, hn::NegMulAdd(bend, rise, hn::Mul(pull, beta.v[0])));
+      continue;
+    }
     for (std::size_t a = 0; a < d; ++a) {
       V slope = of.times(levels.at.hx + a * q, alpha);
       if (own) slope = hn::Add(slope, of.field(levels.at.g + a));
@@ -151,6 +204,8 @@ MLO_BY_EFFECTS(void, CoefficientSlopes, (const Levels& levels, double* sums, Ran
 MLO_BY_EFFECTS(Sizes, AllSizes, (const Levels& levels, Range range), (levels, range))
 MLO_BY_EFFECTS(double, ColumnShares, (const Levels& levels, const ColumnMove& move, Range range),
                (levels, move, range))
+MLO_BY_EFFECTS(void, SecondShares, (const Levels& levels, const ColumnMove& move, Range range),
+               (levels, move, range))
 MLO_BY_EFFECTS(double, Polynomial, (const Levels& levels, const double* alpha, bool own, Range range),
                (levels, alpha, own, range))
 
@@ -165,6 +220,7 @@ HWY_EXPORT(ShiftAlongM);
 HWY_EXPORT(CoefficientSlopes);
 HWY_EXPORT(AllSizes);
 HWY_EXPORT(ColumnShares);
+HWY_EXPORT(SecondShares);
 HWY_EXPORT(Polynomial);
 
 void apply_m(const Levels& levels, const double* alpha, Range range) {
@@ -179,6 +235,9 @@ void coefficient_slopes(const Levels& levels, double* sums, Range range) {
 Sizes sizes(const Levels& levels, Range range) { return HWY_DYNAMIC_DISPATCH(AllSizes)(levels, range); }
 double column_shares(const Levels& levels, const ColumnMove& move, Range range) {
   return HWY_DYNAMIC_DISPATCH(ColumnShares)(levels, move, range);
+}
+void second_shares(const Levels& levels, const ColumnMove& move, Range range) {
+  HWY_DYNAMIC_DISPATCH(SecondShares)(levels, move, range);
 }
 double polynomial(const Levels& levels, const double* alpha, bool own, Range range) {
   return HWY_DYNAMIC_DISPATCH(Polynomial)(levels, alpha, own, range);

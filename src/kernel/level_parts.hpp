@@ -28,10 +28,11 @@ struct LevelKernel::Group {
   std::vector<double> beta, next, ma, linear, bend;
   std::vector<double> cell_linear, cell_first, cell_bend, cubes, others, own, cross, rate, ratio, taken, phi;
   std::vector<double> chunks;
-  Eigen::MatrixXd omega;  // the effects' precision
-  double log_det = 0;     // its log determinant
-  LearntWalk walk;        // of the covariance
-  RowBoost boost;         // of moves of all effects
+  std::vector<double> table;  // the reference's, where it depends on the second parameter
+  Eigen::MatrixXd omega;      // the effects' precision
+  double log_det = 0;         // its log determinant
+  LearntWalk walk;            // of the covariance
+  RowBoost boost;             // of moves of all effects
   level_passes::Levels lanes;
 
   [[nodiscard]] std::size_t blocks() const noexcept { return lane_blocks(levels); }
@@ -164,9 +165,9 @@ double LevelKernel::read_events(std::size_t k, std::span<const Event> events, St
   std::array<double, RowBatch::most> extra, limit;
   std::array<const Event*, RowBatch::most> event_of;
   const auto flush = [&] {
-    rows.evaluate(reference_->curve());
+    rows.evaluate(*reference_, {second_at_, second_at_});
     for (std::size_t r = 0; r < rows.size(); ++r)
-      judge(*event_of[r], (rows.change(r) + rows.third(r) * extra[r]) / limit[r]);
+      judge(*event_of[r], precision_ * (rows.change(r) + rows.third(r) * extra[r]) / limit[r]);
     rows.clear();
   };
   const LevelTable& table = reference_->table(k);
@@ -186,7 +187,7 @@ double LevelKernel::read_events(std::size_t k, std::span<const Event> events, St
     const double own = boost * group.own[event.level], cross = boost * group.cross[event.level];
     if (product_) {
       const double change = product_change(reference_->shape(event.row), at.u, before, after);
-      judge(event, change / own);
+      judge(event, precision_ * change / own);
       continue;
     }
     const double rest = at.u + at.gamma;

@@ -36,8 +36,8 @@ double LevelKernel::level_surrogate(std::size_t k, std::size_t level, double x, 
   const LevelTable& table = reference_->table(k);
   const LevelFields& at = table.fields();
   if (product_)
-    return (table.at(level, at.g) + direction_ * table.at(level, at.h)) * (y - x) -
-           group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x));
+    return precision_ * ((table.at(level, at.g) + direction_ * table.at(level, at.h)) * (y - x) -
+                         group.bend[level] * (std::exp(direction_ * y) - std::exp(direction_ * x)));
   return precision_ * (y - x) *
          (group.linear[level] - 0.5 * group.bend[level] * (x + y) +
           table.at(level, at.c) * (x * x + x * y + y * y) / 6);
@@ -46,7 +46,7 @@ double LevelKernel::level_surrogate(std::size_t k, std::size_t level, double x, 
 // The sum over all rows of a level.
 double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const double* from,
                                         const double* to) const {
-  if (!reference_->has_curve()) return 0;
+  if (!reference_->bounded()) return 0;
   const Grouping& group = model_->rows().groups()[k];
   const std::size_t d = group.dim();
   if (reference_->table(k).has_curve(level)) return beyond_curve(k, level, from[0], to[0]);
@@ -54,7 +54,7 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
   std::array<double, level_batch> extra;
   double sum = 0;
   const auto flush = [&] {
-    rows.evaluate(reference_->curve());
+    rows.evaluate(*reference_, {second_at_, second_at_});
     for (std::size_t r = 0; r < rows.size(); ++r) sum += rows.change(r) + rows.third(r) * extra[r];
     rows.clear();
   };
@@ -76,7 +76,7 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
     if (rows.full()) flush();
   }
   flush();
-  return sum;
+  return precision_ * sum;
 }
 
 // The same for a level with a curve of its own: its rows' terms, without the curve.

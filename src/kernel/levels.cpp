@@ -21,9 +21,8 @@ constexpr std::size_t blocks_of_chunk = 16;
 constexpr std::size_t levels_of_chunk = blocks_of_chunk * level_lanes;
 
 [[maybe_unused]] bool groups_are_bounded(const GroupedModel& model) {
-  const Family& family = model.family();
   return (model.rows().groups().size() == 1 || model.rows().plain()) &&
-         (family.spec().sums || (!family.estimates_second() && family.curve() != nullptr));
+         (model.family().spec().sums || model.curve() != nullptr || model.has_surface());
 }
 
 }  // namespace
@@ -40,11 +39,13 @@ LevelKernel::~LevelKernel() = default;
 LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const LevelOptions& options,
                          ThreadPool& pool)
     : reference_(std::move(reference)), model_(&reference_->model()), options_(options), pool_(&pool) {
-  // Without all rows there must be bounds: of one grouping, or of plain ones, and of a known law.
+  // Without all rows there must be bounds: of one grouping, or of plain ones, and of curves.
   assert(options.all_rows || groups_are_bounded(*model_));
   const std::size_t q = model_->rows().columns(), k_count = reference_->groups().size();
   alpha_.setZero(index(q));
   recentred_ = Recentred(index(q));
+  gradient_ = reference_->gradient();
+  information_ = reference_->information();
   boost_.factor = std::min(boost_.factor, options.most_boost);
   product_ = !all_rows() && reference_->has_curve() && reference_->curve().exponential() && k_count == 1 &&
              model_->rows().plain();
@@ -74,7 +75,6 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
     lanes.curved = table.curved();
     lanes.rides = lanes.curves != nullptr && std::none_of(groups_.begin(), groups_.end() - 1,
                                                           [](const Group& g) { return g.lanes.rides; });
-    lanes.slack = options.bound_factor * (1 + 1e-9);
     lanes.direction = direction_;
     lanes.product = product_;
     lanes.bounded = draws_rows();
@@ -83,6 +83,17 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
       groups_.back().chunks.assign(
           model_->rows().cells().of[k].cells() / level_passes::Cells::chunk + table.levels() + 1, 0);
     lanes.weighted = draws_rows() && !model_->rows().groups()[k].plain();
+    if (!all_rows() && reference_->has_surface()) {
+      const MixedSums& mixed = reference_->mixed();
+      std::vector<double>& own = groups_.back().table;
+      own.assign(table.data(), table.data() + table.blocks() * level_lanes * table.fields().width);
+      lanes.table = own.data();
+      lanes.k31 = mixed.k31.data();
+      lanes.k22 = mixed.k22.data();
+      lanes.k13 = mixed.k13.data();
+      lanes.k04 = mixed.k04.data();
+      lanes.width = mixed.width;
+    }
   }
   if (options_.factors == nullptr) find_nested();
   std::vector<double> theta(reference_->at().coefficients);
@@ -91,7 +102,12 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
   model_->layout().add_prior_derivatives(theta, prior);
   prior_gradient_ = prior.gradient.head(index(q));
   prior_information_ = prior.information.topLeftCorner(index(q), index(q));
-  if (model_->family().estimates_second()) second_ = LearntWalk(1, second_sd_);
+  if (model_->family().estimates_second()) {
+    if (thins_second()) second_sd_ = 1 / std::sqrt(std::max(reference_->second_information(), 1.0));
+    second_ = LearntWalk(1, second_sd_);
+    second_boost_ = boost_;
+    second_slope_.squares = 10 * second_sd_ * second_sd_;  // the first moves say little
+  }
   if (options_.odds)
     make_odds();
   else if (all_rows())
@@ -129,6 +145,8 @@ const level_passes::Levels& LevelKernel::lanes(Group& group) const noexcept {
   of.chunks = group.chunks.data();
   of.omega = group.omega.data();
   of.precision = precision_;
+  of.slack = precision_ * slack();
+  of.second = std::abs(second_at_);
   of.length = length_;
   return of;
 }
@@ -138,6 +156,7 @@ void LevelKernel::enter(const ChainState& state) {
   model_->unpack(params(state.theta), point_);
   const GroupedPoint& at = reference_->at();
   precision_ = model_->precision(point_.log_second);
+  if (!all_rows() && reference_->has_surface()) set_second(point_.log_second - at.log_second);
   for (Index j = 0; j < alpha_.size(); ++j)
     alpha_[j] =
         point_.coefficients[static_cast<std::size_t>(j)] - at.coefficients[static_cast<std::size_t>(j)];
@@ -240,16 +259,17 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
     info.accepted = move_coefficients(stream, info);
   else
     info.accepted = scale_acceptance_.accepted > scaled;
-  // Shifts change no predictor.
-  const double polynomial =
+  double polynomial =
       !all_rows() && (frozen_ || model_->family().estimates_second()) ? likelihood_polynomial() : 0;
+  // Shifts change no predictor, but they do change what the expansion leaves of a row.
+  if (thins_second()) move_second(polynomial, stream, info);
   if (options_.factors == nullptr) {
     for (std::size_t k = 0; k < groups_.size(); ++k)
       for (std::size_t j = 0; j < groups_[k].d; ++j) shift(k, j, stream);
     for (const Nested& pair : nested_) shift_nested(pair, stream);
     for (std::size_t k = 1; k < groups_.size(); ++k) shift_between(0, k, stream);
   }
-  if (model_->family().estimates_second()) move_second(polynomial, stream, info);
+  if (model_->family().estimates_second() && !thins_second()) move_second(polynomial, stream, info);
   leave(state);
   if (all_rows())
     read_likelihood(state, info);
@@ -274,6 +294,7 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
       enter(state);
       for (std::size_t k = 0; k < groups_.size(); ++k)
         by_odds() ? audit_odds(k, coin, info) : audit(k, coin, info);
+      if (thins_second()) audit_second(coin, info);
     }
   }
   return info;
@@ -467,6 +488,10 @@ void LevelKernel::save(std::vector<double>& out) const {
     out.push_back(group.boost.factor);
   }
   if (model_->family().estimates_second()) second_.save(out);
+  if (thins_second())
+    for (const double x : {second_boost_.factor, second_slope_.slope, second_slope_.products,
+                           second_slope_.squares, second_slope_.variance})
+      out.push_back(x);
   out.push_back(counted_);
   out.insert(out.end(), effect_sums_.begin(), effect_sums_.end());
   out.insert(out.end(), effect_squares_.begin(), effect_squares_.end());
@@ -485,6 +510,10 @@ void LevelKernel::load(std::span<const double> in) {
     group.boost.factor = in[at++];
   }
   if (model_->family().estimates_second()) at += second_.load(in.subspan(at));
+  if (thins_second())
+    for (double* const x : {&second_boost_.factor, &second_slope_.slope, &second_slope_.products,
+                            &second_slope_.squares, &second_slope_.variance})
+      *x = in[at++];
   counted_ = in[at++];
   for (double& sum : effect_sums_) sum = in[at++];
   for (double& sum : effect_squares_) sum = in[at++];

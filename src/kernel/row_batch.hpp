@@ -16,6 +16,7 @@ class RowBatch {
 
   void add(const LevelReference::Shape& shape, double from, double to) noexcept {
     e_[size_] = shape.e;
+    other_[size_] = shape.other;
     scale_[size_] = shape.scale;
     direction_[size_] = shape.direction;
     from_[size_] = static_cast<double>(shape.direction) * from;
@@ -26,10 +27,22 @@ class RowBatch {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   void clear() noexcept { size_ = 0; }
 
-  void evaluate(const RowCurve& curve) noexcept {
+  // Rows that are surfaces: with u from here to there.
+  struct Second {
+    double from = 0, to = 0;
+  };
+  void evaluate(const LevelReference& reference, const Second& u) noexcept {
     const auto cut = [&](auto& a) { return std::span(a).first(size_); };
-    curve.changes(3, cut(e_), cut(from_), cut(to_), cut(change_));
-    curve.third(cut(e_), cut(third_));
+    if (reference.has_surface()) {
+      std::array<double, most> ttu, tuu, uuu;
+      const SurfaceRows rows{cut(e_), cut(other_)};
+      reference.surface().changes(JointOrder::three, rows, {cut(from_), cut(to_), u.from, u.to},
+                                  cut(change_));
+      reference.surface().thirds(rows, {cut(third_), cut(ttu), cut(tuu), cut(uuu)});
+      return;
+    }
+    reference.curve().changes(3, cut(e_), cut(from_), cut(to_), cut(change_));
+    reference.curve().third(cut(e_), cut(third_));
   }
   // The remainder's change, and f'''.
   [[nodiscard]] double change(std::size_t r) const noexcept { return scale_[r] * change_[r]; }
@@ -39,7 +52,7 @@ class RowBatch {
 
  private:
   std::size_t size_ = 0;
-  std::array<double, most> e_, scale_, direction_, from_, to_, change_, third_;
+  std::array<double, most> e_, other_, scale_, direction_, from_, to_, change_, third_;
 };
 
 }  // namespace mlo

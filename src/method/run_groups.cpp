@@ -27,9 +27,12 @@ std::string no_bounds(const GroupedModel& model) {
   const Family& family = model.family();
   if (model.rows().groups().size() > 1 && !model.rows().plain())
     return "several groupings of which one has slopes";
-  if (family.spec().sums) return {};
-  if (family.estimates_second()) return fmt::format("an estimated {}", family.spec().second->name);
-  return family.curve() == nullptr ? fmt::format("`family {}`", family.spec().name) : "";
+  if (family.spec().sums || model.curve() != nullptr || model.surface(model.start().log_second) != nullptr)
+    return {};
+  if (family.estimates_second())
+    return fmt::format("{}an estimated {}", model.rows().groups().size() > 1 ? "several groupings and " : "",
+                       family.spec().second->name);
+  return fmt::format("`family {}`", family.spec().name);
 }
 
 // A start with about 1.5 times the spread of the normal laws about the reference, unless it is to be there.

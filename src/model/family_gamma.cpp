@@ -116,6 +116,10 @@ class Gamma final : public Family {
     return std::make_shared<GammaRows>(known_second());
   }
 
+  [[nodiscard]] std::shared_ptr<const RowCurve> unit_curve() const override {
+    return estimates_second() ? std::make_shared<GammaRows>(1) : nullptr;
+  }
+
   [[nodiscard]] std::shared_ptr<const RowSurface> surface(double log_second,
                                                           double /*largest*/) const override {
     return estimates_second() ? gamma_surface(log_second) : nullptr;
@@ -142,6 +146,12 @@ constexpr std::array<FamilyNumber, 1> numbers{
 constexpr std::array<FamilyNumber, 1> simulation_numbers{
     {{.name = "shape", .help = "shape of the responses: variance mu^2 / shape", .usual = 1}}};
 
+// S.
+SecondFactor::Alone shape_alone(double log_shape) {
+  const ShapeTerms shape = shape_terms(std::exp(log_shape));
+  return {shape.log_constant, shape.slope};
+}
+
 std::function<double(Stream&, double)> simulated(const FamilyNumbers& given) {
   return [shape = number(given, "shape")](Stream& stream, double eta) {
     const double y = std::exp(eta) * (gamma(stream, shape) / shape);
@@ -165,7 +175,7 @@ const FamilySpec gamma_family{
     .second = SecondParameter{.name = "shape",
                               .known_by = "shape",
                               .usual_prior = [](const ResponseScale&) { return Prior::cauchy(0, 10); },
-                              .precision = [](double log_shape) { return std::exp(log_shape); }},
+                              .factor = SecondFactor{.power = 1, .alone = shape_alone}},
     .curved = true,
     .surfaced = true,
     .make = [](const FamilyNumbers& given) -> std::unique_ptr<Family> {

@@ -153,7 +153,10 @@ const FamilySpec gaussian_family{
                               .known_by = {},
                               .usual_prior = usual_sigma,
                               .scale = true,
-                              .precision = [](double log_sigma) { return std::exp(-2 * log_sigma); }},
+                              .factor = SecondFactor{.power = -2,
+                                                     .alone = [](double log_sigma) -> SecondFactor::Alone {
+                                                       return {-log_sigma, -1};
+                                                     }}},
     .sums = true,
     .response_scale = plain_scale,
     .make = [](const FamilyNumbers&) -> std::unique_ptr<Family> {

@@ -172,12 +172,31 @@ GroupedModel::GroupedModel(LevelRows rows, std::shared_ptr<const Family> family,
   }
 }
 
-bool GroupedModel::has_precision() const noexcept {
-  return family_->estimates_second() && family_->spec().second->precision != nullptr;
+const SecondFactor* GroupedModel::factor() const noexcept {
+  if (!family_->estimates_second() || !family_->spec().second->factor) return nullptr;
+  return &*family_->spec().second->factor;
 }
 
 double GroupedModel::precision(double log_second) const noexcept {
-  return has_precision() ? family_->spec().second->precision(log_second) : 1;
+  const SecondFactor* const of = factor();
+  return of == nullptr ? 1 : std::exp(of->power * log_second);
+}
+
+std::shared_ptr<const RowCurve> GroupedModel::curve() const {
+  return family_->estimates_second() ? family_->unit_curve() : family_->curve();
+}
+
+bool GroupedModel::has_surface() const noexcept {
+  const FamilySpec& spec = family_->spec();
+  return family_->estimates_second() && factor() == nullptr && spec.surfaced && spec.log_concave &&
+         rows_.groups().size() == 1;
+}
+
+std::shared_ptr<const RowSurface> GroupedModel::surface(double log_second) const {
+  if (!has_surface()) return nullptr;
+  double largest = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) largest = std::max(largest, rows_.y(i));
+  return family_->surface(log_second, largest);
 }
 
 std::size_t GroupedModel::effects() const noexcept {

@@ -16,6 +16,10 @@ namespace mlo {
 
 [[nodiscard]] inline Eigen::Index index(std::size_t i) noexcept { return static_cast<Eigen::Index>(i); }
 
+// Levels below this many rows may be far from normal, and reading all their rows is cheap.
+inline constexpr std::size_t tiny_rows = 64;
+inline constexpr double tiny_skew = 0.25;
+
 struct Nothing {
   Nothing& operator+=(const Nothing& /*other*/) noexcept { return *this; }
 };

@@ -15,9 +15,6 @@ namespace {
 using Eigen::Index;
 constexpr std::size_t batch = Family::batch_rows;
 
-// Levels below this many rows may be far from normal, and reading all their rows is cheap.
-constexpr std::size_t tiny_rows = 64;
-constexpr double tiny_skew = 0.25;
 constexpr double many_rows = 0.2;
 // With fewer rows than this, reading them all is cheaper than a polynomial.
 constexpr std::size_t fewest_curved = 8;
@@ -75,13 +72,15 @@ LevelReference::LevelReference(const GroupedModel& model, GroupedPoint at, Threa
                                const Options& options)
     : model_(&model), at_(std::move(at)) {
   precision_ = model.precision(at_.log_second);
-  if (options.bounds) curve_ = model.family().curve();
+  if (options.bounds) curve_ = model.curve();
   if (options.room != nullptr) {
     bends_ = std::move(options.room->bends);
     eta_ = std::move(options.room->eta);
   }
-  const Third third = curve_ != nullptr ? Third::curves : Third::differences;
-  if (curve_ != nullptr) shapes_.resize(model.rows().size(), *curve_, model.rows().weighted());
+  if (options.bounds && curve_ == nullptr) surface_ = model.surface(at_.log_second);
+  const Third third = has_curve() ? Third::curves : has_surface() ? Third::surfaces : Third::differences;
+  if (has_curve()) shapes_.resize(model.rows().size(), *curve_, model.rows().weighted());
+  if (has_surface()) places_.resize(model.rows().size());
   if (options.bounds && model.rows().groups().size() == 1) {
     sum_one_grouping(pool, third, true, 1);
     sum_products_of_m();
@@ -92,6 +91,7 @@ LevelReference::LevelReference(const GroupedModel& model, GroupedPoint at, Threa
     sum_products_of_m();
     sum_decoupled(pool);
   }
+  if (has_surface()) sum_mixed(pool);
   factor_columns();
   bound(pool);
   make_tables();
@@ -129,6 +129,12 @@ void LevelReference::take_totals(const Totals& totals) noexcept {
   weight_ = totals.weight;
   second_slope_ = totals.slope;
   second_curvature_ = totals.curvature;
+}
+
+// By the second parameter's slope: power * precision * core + rows * the slope of what depends on it alone.
+double LevelReference::core() const noexcept {
+  const SecondFactor& factor = *model_->factor();
+  return (second_slope_ - weight_ * factor.alone(at_.log_second).slope) / (factor.power * precision_);
 }
 
 void LevelReference::Shapes::resize(std::size_t rows, const RowCurve& curve, bool weighted) {
@@ -196,8 +202,21 @@ void LevelReference::derivatives_of(std::size_t first, std::size_t count, Third 
         const double scale = shape[k].scale, direction = shape[k].direction;
         shapes_.set(at + k, static_cast<float>(e[k]), static_cast<float>(rows.weight(at + k) * scale),
                     static_cast<float>(direction));
-        f3[k] *= scale * direction * direction * direction;
+        f3[k] *= precision_ * scale * direction * direction * direction;
       }
+    } else if (third_by == Third::surfaces) {
+      std::array<SurfaceShape, batch> places;
+      surface_->shapes(here.eta, here.y, cut(places));
+      for (std::size_t k = 0; k < here_count; ++k) {
+        const SurfaceShape& place = places[k];
+        places_[at + k] = {static_cast<float>(place.a), static_cast<float>(rows.weight(at + k) * place.scale),
+                           static_cast<float>(place.direction), static_cast<float>(place.b)};
+        e[k] = places_[at + k].e;
+        aux[k] = places_[at + k].other;
+      }
+      surface_->thirds({cut(e), cut(aux)}, {f3, cut(up), cut(down), cut(aux_eta)});
+      for (std::size_t k = 0; k < here_count; ++k)
+        f3[k] *= places[k].scale * places[k].direction * places[k].direction * places[k].direction;
     } else if (third_by == Third::none) {
       std::fill(f3.begin(), f3.end(), 0.0);
     } else {
@@ -415,6 +434,7 @@ bool LevelReference::make_curve_of(std::size_t k, std::size_t level) {
 void LevelReference::bound(ThreadPool& pool) {
   radius_ = std::sqrt(static_cast<double>(model_->rows().columns())) + 6;
   for (std::size_t k = 0; k < groups_.size(); ++k) bound_rows(pool, k);
+  if (has_surface()) bound_surfaces(pool);
   if (curve_ == nullptr) return;
   for (std::size_t k = 0; k < groups_.size(); ++k) bound_curves(pool, k);
 }
@@ -430,7 +450,7 @@ void LevelReference::bound_rows(ThreadPool& pool, std::size_t k) {
   sums.reach.assign(levels, 0);
   sums.span.assign(levels, 0);
   sums.tiny.assign(levels, 0);
-  const bool weighted = curve_ != nullptr && !group.plain(), alone = rows.groups().size() == 1;
+  const bool weighted = bounded() && !group.plain(), alone = rows.groups().size() == 1;
   const SolvedSquare of_columns(factor_);
   if (weighted) {
     sums.lengths.resize(rows.size());
@@ -485,7 +505,7 @@ void LevelReference::bound_rows(ThreadPool& pool, std::size_t k) {
       }
       sums.reach[level] = std::sqrt(reach) * (1 + 1e-6);
       sums.span[level] = longest * (1 + 2e-6);
-      if (d == 1 && curve_ == nullptr)
+      if (d == 1 && !bounded())
         sums.tiny[level] = sums.skew[level] > tiny_skew && group.size(level) <= tiny_rows ? 1 : 0;
     });
   };

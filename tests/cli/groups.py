@@ -133,11 +133,12 @@ class Fits(GroupsTest):
 
     def test_an_audit_compares_with_chains_on_all_rows_and_changes_no_draw(self):
         self.simulate("data.csv", "poisson", 2000, "g:40:0.5", "h:12:0.7")
+        self.simulate("positive.csv", "gamma", 2000, "g:40:0.5", "h:12:0.7")
         for number, formula in enumerate(("y ~ x1 + (1 | g) + (1 | h)", "y ~ x1 + (1 + x1 | g)")):
-            for family in ("poisson", "gaussian"):
+            for family, data in (("poisson", "data.csv"), ("gaussian", "data.csv"), ("gamma", "positive.csv")):
                 with self.subTest(formula=formula, family=family):
                     plain, run = f"{family}-{number}", f"{family}-{number}-audited"
-                    fit = ("fit", "data.csv", formula, "--family", family, *SHORT)
+                    fit = ("fit", data, formula, "--family", family, *SHORT)
                     self.good(*fit, "--out", plain)
                     self.good(*fit, "--audit", "--audit-every", "3", "--out", run)
                     self.assertEqual(self.draws_bytes(run, 2), self.draws_bytes(plain, 2))
@@ -434,6 +435,17 @@ class Mistakes(GroupsTest):
         self.refused(2, "with a flat prior of a standard deviation the posterior need not exist", *fit, "--prior-sd", "flat")
         self.refused(2, "--save-groups must be one of", *fit, "--save-groups", "maybe")
         self.refused(2, "--family gaussian-precision has no group effects", *fit, "--family", "gaussian-precision")
+
+    def test_exact_takes_an_estimated_shape_or_size_but_not_sigma(self):
+        self.simulate("positive.csv", "gamma", 1000, "g:20:0.5")
+        self.simulate("counts.csv", "negative-binomial", 1000, "g:20:0.5", "h:10:0.5")
+        fit = ("y ~ x1 + (1 | g)", *SHORT, "--method", "exact", "--family")
+        self.good("fit", "positive.csv", *fit, "gamma")
+        self.good("fit", "counts.csv", *fit, "negative-binomial")
+        refused = "--method exact has no bounds for group effects with "
+        self.refused(2, refused + "an estimated sigma", "fit", "data.csv", *fit, "student")
+        self.refused(2, refused + "several groupings and an estimated size",
+                     "fit", "counts.csv", "y ~ x1 + (1 | g) + (1 | h)", *fit[1:], "negative-binomial")
 
     def test_priors_that_the_model_does_not_have(self):
         fit = ("fit", "data.csv", "y ~ x1 + (x1 | g)", *SHORT)

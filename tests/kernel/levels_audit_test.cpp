@@ -16,9 +16,18 @@ struct Case {
   std::size_t slopes;  // of the first grouping
 };
 // Many levels have few rows: some are sliced.
-const std::vector<Case> cases{{"logistic", {300}, 0}, {"logistic", {40}, 1},     {"poisson", {150}, 0},
-                              {"poisson", {40}, 1},   {"poisson", {150, 20}, 0}, {"gaussian", {200, 30}, 0},
-                              {"gaussian", {40}, 1}};
+const std::vector<Case> cases{{"logistic", {300}, 0},
+                              {"logistic", {40}, 1},
+                              {"poisson", {150}, 0},
+                              {"poisson", {40}, 1},
+                              {"poisson", {150, 20}, 0},
+                              {"gaussian", {200, 30}, 0},
+                              {"gaussian", {40}, 1},
+                              {"gamma", {150}, 0},
+                              {"gamma", {40}, 1},
+                              {"gamma", {150, 20}, 0},
+                              {"negative-binomial", {150}, 0},
+                              {"negative-binomial", {40}, 1}};
 
 struct Audited {
   std::vector<Eigen::VectorXd> draws;

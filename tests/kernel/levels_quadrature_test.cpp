@@ -73,9 +73,15 @@ TEST(LevelKernel, HasTheLawOfQuadratureWithASecondParameterEstimated) {
   expect_law("gaussian, all rows", recipe_of("gaussian", 300, 6), {.options = every_row, .sweeps = 15000},
              fine);
   expect_law("student", recipe_of("student", 300, 6), {.options = every_row, .sweeps = 15000}, fine);
-  expect_law("negative-binomial", recipe_of("negative-binomial", 300, 6),
+  expect_law("negative-binomial", recipe_of("negative-binomial", 800, 8),
+             {.options = few_rows, .sweeps = 20000}, fine);
+  expect_law("negative-binomial, 200 rows", recipe_of("negative-binomial", 200, 6),
+             {.options = few_rows, .sweeps = 30000}, fine);
+  expect_law("negative-binomial, all rows", recipe_of("negative-binomial", 300, 6),
              {.options = every_row, .sweeps = 15000}, fine);
-  expect_law("gamma", recipe_of("gamma", 300, 6), {.options = every_row, .sweeps = 15000}, fine);
+  expect_law("gamma", recipe_of("gamma", 1000, 8), {.options = few_rows, .sweeps = 20000}, fine);
+  expect_law("gamma, 200 rows", recipe_of("gamma", 200, 6), {.options = few_rows, .sweeps = 30000}, fine);
+  expect_law("gamma, all rows", recipe_of("gamma", 300, 6), {.options = every_row, .sweeps = 15000}, fine);
 }
 
 TEST(LevelKernel, HasTheLawOfQuadratureWhereAllRowsAreRead) {
@@ -213,12 +219,25 @@ TEST(LevelKernel, IsWrongWithoutTheRowsRemainders) {
     const Worst worst = worst_of(family, recipe_of(family, 600), run);
     EXPECT_FALSE(worst.z < 8) << family;  // or the chain has gone astray, and z is not a number
   }
+  for (const char* family : {"gamma", "negative-binomial"})
+    EXPECT_FALSE(worst_of(family, recipe_of(family, 200, 6), run, 0.65).z < 8) << family;
+}
+
+// The same of the moves of a second parameter alone, from a reference that is further off.
+TEST(LevelKernel, IsWrongWithoutTheRowsRemaindersInMovesOfTheSecondParameter) {
+  for (const char* family : {"gamma", "negative-binomial"}) {
+    const GroupedRecipe recipe = recipe_of(family, 200, 6);
+    KernelRun run{.options = few_rows, .sweeps = 60000, .displaced = 1.8};
+    expect_law("further off", recipe, run, 0.65);
+    run.options.remainders_of_second = false;
+    EXPECT_FALSE(worst_of("not decided by rows", recipe, run, 0.65).z < 8) << family;
+  }
 }
 
 TEST(LevelKernel, CountsRowsThatBreakTheirBounds) {
   KernelRun run{.options = few_rows, .sweeps = 2000};
   run.options.bound_factor = 0.1;
-  for (const char* family : {"logistic", "probit", "poisson"})
+  for (const char* family : {"logistic", "probit", "poisson", "gamma", "negative-binomial"})
     EXPECT_GT(testing::run_kernel(testing::make_grouped(recipe_of(family)), run).violations, 50) << family;
 }
 

@@ -22,7 +22,9 @@ struct Case {
 const std::vector<Case> cases{{"logistic", false, {300}, 0},      {"logistic", false, {40}, 1},
                               {"poisson", false, {150, 20}, 0},   {"gaussian", false, {200, 30}, 0},
                               {"student", true, {200}, 1},        {"logistic", true, {150, 20}, 0},
-                              {"logistic", true, {150}, 0, true}, {"logistic", true, {3000, 20, 7}, 0, true}};
+                              {"logistic", true, {150}, 0, true}, {"logistic", true, {3000, 20, 7}, 0, true},
+                              {"gamma", false, {300}, 0},         {"gamma", false, {150, 20}, 0},
+                              {"gamma", false, {40}, 1},          {"negative-binomial", false, {300}, 0}};
 
 std::unique_ptr<GroupedModel> model_of(const Case& c) {
   GroupedRecipe recipe;

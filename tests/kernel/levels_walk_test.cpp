@@ -72,7 +72,8 @@ TEST(LevelKernel, HasTheLawOfAWalkWithTwoGroupings) {
              {{.options = few_rows, .sweeps = 6000}, {.options = every_row, .sweeps = 6000}}, 16000);
   expect_law("gaussian, 9 x 7", crossed("gaussian", 300, {9, 7}),
              {{.options = few_rows, .sweeps = 20000}, {.options = every_row, .sweeps = 6000}}, 20000);
-  expect_law("gamma, 5 x 4", crossed("gamma", 200, {5, 4}), {{.options = every_row, .sweeps = 8000}}, 16000);
+  expect_law("gamma, 5 x 4", crossed("gamma", 200, {5, 4}),
+             {{.options = few_rows, .sweeps = 12000}, {.options = every_row, .sweeps = 8000}}, 24000);
 }
 
 // About a row per cell, and tiny levels.
@@ -93,9 +94,13 @@ TEST(LevelKernel, HasTheLawOfAWalkWithCorrelatedSlopes) {
              {{.options = few_rows, .sweeps = 8000}, {.options = every_row, .sweeps = 6000}}, 16000);
   expect_law("poisson, two effects", sloped("poisson", 300, 10, 1), {{.options = few_rows, .sweeps = 5000}},
              20000);
+  expect_law("gamma, two effects", sloped("gamma", 250, 10, 1), {{.options = few_rows, .sweeps = 12000}},
+             24000);
   expect_law("gaussian, two effects", sloped("gaussian", 300, 12, 1), {{.sweeps = 20000}}, 20000);
   expect_law("student, two effects", sloped("student", 200, 10, 1), {{.options = every_row, .sweeps = 6000}},
              20000);
+  expect_law("negative-binomial, two effects", sloped("negative-binomial", 300, 10, 1),
+             {{.options = few_rows, .sweeps = 12000}}, 24000);
   expect_law("gaussian, three effects", sloped("gaussian", 250, 12, 2), {{.sweeps = 20000}}, 20000);
 }
 
@@ -150,7 +155,8 @@ TEST(LevelKernel, HasTheLawOfAWalkWhereOneLevelHasHalfTheRows) {
 TEST(LevelKernel, IsWrongWithoutTheRowsRemaindersWithSlopesOrTwoGroupings) {
   KernelRun run{.options = few_rows, .sweeps = 10000};
   run.options.remainders = false;
-  for (const GroupedRecipe& recipe : {crossed("logistic", 400, {8, 6}), sloped("logistic", 400, 10, 1)}) {
+  for (const GroupedRecipe& recipe : {crossed("logistic", 400, {8, 6}), sloped("logistic", 400, 10, 1),
+                                      crossed("gamma", 200, {5, 4}), sloped("gamma", 250, 10, 1)}) {
     const GroupedData data = testing::make_grouped(recipe);
     const Worst worst = testing::compare(testing::run_kernel(data, run),
                                          testing::PlainWalk(data, run.priors).run(2000, 12000));
@@ -159,11 +165,32 @@ TEST(LevelKernel, IsWrongWithoutTheRowsRemaindersWithSlopesOrTwoGroupings) {
   }
 }
 
+// The same of the moves of a second parameter alone, from references that are further off.
+TEST(LevelKernel, IsWrongWithoutTheRowsRemaindersInMovesOfTheSecondParameterWithSlopesOrTwoGroupings) {
+  for (const GroupedRecipe& recipe : {crossed("gamma", 300, {5, 4}), sloped("gamma", 300, 10, 1)}) {
+    const GroupedData data = testing::make_grouped(recipe);
+    KernelRun run{.options = few_rows, .sweeps = 30000, .displaced = 1.6};
+    const testing::Draws walk = testing::PlainWalk(data, run.priors).run(2000, 30000);
+    for (const bool remainders : {true, false}) {
+      run.options.remainders_of_second = remainders;
+      const KernelDraws kernel = testing::run_kernel(data, run);
+      const Worst worst = testing::compare(kernel, walk);
+      testing::report(remainders ? "gamma, further off" : "gamma, further off, not decided by rows", kernel,
+                      worst);
+      EXPECT_EQ(remainders, worst.z < 5) << worst.what;
+      EXPECT_EQ(kernel.violations, 0);
+    }
+  }
+}
+
 TEST(LevelKernel, CountsRowsThatBreakTheirBoundsWithSlopesOrTwoGroupings) {
   KernelRun run{.options = few_rows, .sweeps = 1000};
-  run.options.bound_factor = 0.1;
-  for (const GroupedRecipe& recipe : {crossed("logistic", 2000, {8, 6}), sloped("logistic", 2000, 10, 1)})
-    EXPECT_GT(testing::run_kernel(testing::make_grouped(recipe), run).violations, 20);
+  for (const char* const family : {"logistic", "gamma"}) {
+    // Exponentials over seven sds have loose bounds.
+    run.options.bound_factor = family[0] == 'l' ? 0.1 : 0.01;
+    for (const GroupedRecipe& recipe : {crossed(family, 2000, {8, 6}), sloped(family, 2000, 10, 1)})
+      EXPECT_GT(testing::run_kernel(testing::make_grouped(recipe), run).violations, 20) << family;
+  }
 }
 
 }  // namespace

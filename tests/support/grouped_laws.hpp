@@ -87,8 +87,8 @@ inline std::vector<std::string> quantity_names(const GroupedModel& model) {
   return out;
 }
 
-// A reference that is wrong by about `displaced` posterior sds in every coefficient and every effect, with
-// the pilot's means and sds.
+// A reference that is wrong by about `displaced` posterior sds in every coefficient, every effect and the
+// second parameter, with the pilot's means and sds.
 inline GroupedPoint displaced_point(const GroupedModel& model, const std::vector<double>& mean,
                                     const std::vector<double>& sd, double displaced) {
   GroupedPoint at, spread;
@@ -96,6 +96,7 @@ inline GroupedPoint displaced_point(const GroupedModel& model, const std::vector
   model.unpack(sd, spread);
   for (std::size_t j = 0; j < at.coefficients.size(); ++j)
     at.coefficients[j] += displaced * spread.coefficients[j] * (j % 2 == 0 ? 1 : -1);
+  at.log_second += displaced * spread.log_second;
   for (std::size_t k = 0; k < at.effects.size(); ++k)
     for (std::size_t r = 0; r < at.effects[k].size(); ++r)
       at.effects[k][r] += displaced * spread.effects[k][r] * ((r + k) % 3 == 0 ? -1 : 1);

@@ -25,6 +25,7 @@ class FactorGlm;
 namespace level_passes {
 struct Levels;
 struct Cells;
+struct ColumnMove;
 struct OddsLevels;
 }  // namespace level_passes
 
@@ -34,6 +35,14 @@ struct RowBoost {
   double factor = 4;
   // `noise`: the variance of a decision that was made with the factor.
   void learn(double noise, double most) noexcept;
+};
+
+// The slope that the rows' remainders have along one parameter, mostly: warm-up learns it from their change
+// in moves of the parameter, of which later sweeps count for more.
+struct LearntSlope {
+  double slope = 0, products = 0, squares = 0, variance = 0;
+  // `noise`: the variance of the change, which is an estimate. A slope that may be noise is none.
+  void learn(double step, double change, double noise) noexcept;
 };
 
 struct LevelOptions {
@@ -48,8 +57,9 @@ struct LevelOptions {
   // decide (factors.hpp). It must outlive the kernel.
   const FactorGlm* factors = nullptr;
   double audit_share = 0;  // of the sweeps after warm-up: expansion and bounds are compared with all rows
-  // For tests that must fail: rows are not read; bounds are multiplied by this.
-  bool remainders = true;
+  // For tests that must fail: rows are not read, for any move or for those of the second parameter; bounds
+  // are multiplied by this.
+  bool remainders = true, remainders_of_second = true;
   double bound_factor = 1;
 };
 
@@ -112,8 +122,14 @@ class LevelKernel {
   [[nodiscard]] bool by_odds() const noexcept { return odds_ != nullptr; }
   // Whether rows are drawn: a gaussian likelihood has no remainders.
   [[nodiscard]] bool draws_rows() const noexcept {
-    return !all_rows() && options_.remainders && reference_->has_curve();
+    return !all_rows() && options_.remainders && reference_->bounded();
   }
+
+  // Whether rows are drawn for moves of a second parameter.
+  [[nodiscard]] bool thins_second() const noexcept {
+    return !all_rows() && reference_->bounded() && model_->family().estimates_second();
+  }
+  [[nodiscard]] double slack() const noexcept { return options_.bound_factor * (1 + 1e-9); }  // of all bounds
 
   [[nodiscard]] const level_passes::Levels& lanes(Group& group) const noexcept;
   [[nodiscard]] const level_passes::Levels& lanes(std::size_t k) noexcept;
@@ -197,15 +213,38 @@ class LevelKernel {
 
   [[nodiscard]] double thin_coefficients(const Eigen::VectorXd& moved, const Eigen::VectorXd& next,
                                          Stream& stream, StepInfo& info);
+  // What the groupings' shares of a bound of a joint move depend on.
+  [[nodiscard]] std::vector<level_passes::ColumnMove> shares_of(double step, double length);
   void shift(std::size_t k, std::size_t effect, Stream& stream);
   void find_nested();
   void shift_nested(const Nested& pair, Stream& stream);
   void shift_between(std::size_t j, std::size_t k, Stream& stream);
-  void move_second(double polynomial, Stream& stream, StepInfo& info);
+
+  // `polynomial` is likelihood_polynomial(), and changes with the parameter.
+  void move_second(double& polynomial, Stream& stream, StepInfo& info);
+  void draw_precision(double polynomial, Stream& stream);
+  void set_second(double u);
+  [[nodiscard]] double surface_alone(double u) const noexcept;
+  // The expansion as a function of the second parameter, all else fixed, up to a constant.
+  struct AlongSecond {
+    double polynomial = 0, slope = 0, bend = 0;  // of a surface: by u and u^2 / 2
+  };
+  [[nodiscard]] AlongSecond along_second(double polynomial);
+  [[nodiscard]] double expansion_at(const AlongSecond& along, double log_second) const;
+  [[nodiscard]] double read_second(double next);
+  void thin_second(double& polynomial, Stream& stream, StepInfo& info);
+  void move_second_by_all_rows(Stream& stream, StepInfo& info);
+  void share_second(double next);
+  [[nodiscard]] bool read_whole(std::size_t row, std::size_t groupings) const noexcept;
+  [[nodiscard]] double bound_of_row(std::size_t row) const noexcept;
+  void changes_in_second(double next, std::span<const std::size_t> rows, std::span<double> out) const;
+  [[nodiscard]] double decide_second(double next, Stream& stream, StepInfo& info);
 
   // What a move of all effects of a grouping is decided by, against all rows, and all rows' bounds.
   void audit(std::size_t k, Stream& stream, StepInfo& info);
   [[nodiscard]] double likelihood_of_moved_effects(std::size_t k) const;
+  void audit_second(Stream& stream, StepInfo& info);
+  [[nodiscard]] double predictor_of(std::size_t row) const noexcept;
 
   [[nodiscard]] double likelihood_polynomial();
   [[nodiscard]] double log_posterior(double polynomial);
@@ -239,6 +278,10 @@ class LevelKernel {
   bool product_ = false;
   double direction_ = 1;  // of such rows: the term is -scale e^(direction t)
   double precision_ = 1;
+  double second_at_ = 0;  // of surfaces: u, the log of the second parameter minus the reference's
+  // The reference's, for the present second parameter.
+  Eigen::VectorXd gradient_;
+  Eigen::MatrixXd information_;
   GroupedPoint point_;
   Eigen::VectorXd alpha_;
   double length_ = 0;  // |L'alpha|
@@ -254,6 +297,8 @@ class LevelKernel {
   bool frozen_ = false;
   LearntWalk second_;
   double second_sd_ = 0.1;
+  RowBoost second_boost_;
+  LearntSlope second_slope_;
   std::uint64_t sweeps_ = 0;
   Acceptance level_acceptance_, scale_acceptance_;
   double counted_ = 0;

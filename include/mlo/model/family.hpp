@@ -93,6 +93,9 @@ class Family {
   [[nodiscard]] virtual std::string degenerate(const Design& design, double log_second, double slope) const;
   // The row terms as curves with bounded derivatives, which `exact` needs. Null if they are not such curves.
   [[nodiscard]] virtual std::shared_ptr<const RowCurve> curve() const { return nullptr; }
+  // The same of the terms' functions of the predictor, if the second parameter is estimated and a factor of
+  // them (SecondFactor).
+  [[nodiscard]] virtual std::shared_ptr<const RowCurve> unit_curve() const { return nullptr; }
   // The row terms as surfaces over the predictor and the log of the second parameter, about this value of it,
   // which `exact` needs if it is estimated. `largest`: no response is larger. Null: there are no bounds.
   [[nodiscard]] virtual std::shared_ptr<const RowSurface> surface(double /*log_second*/,
@@ -135,6 +138,16 @@ struct ResponseScale {
   double centre = 0, sd = 1;
 };
 
+// A second parameter that is a factor of the likelihood: with a its log, a row's term is e^(power a) times a
+// function of the predictor, plus a function of a alone.
+struct SecondFactor {
+  double power;
+  struct Alone {
+    double value, slope;  // up to a constant
+  };
+  Alone (*alone)(double log_second);
+};
+
 // The second parameter.
 struct SecondParameter {
   std::string_view name;      // "sigma"
@@ -146,9 +159,7 @@ struct SecondParameter {
   // Whether the likelihood grows beyond all bounds as the parameter goes to 0, where the columns predict the
   // response exactly.
   bool scale = false;
-  // Where the log-likelihood is a number times a function of the predictors, plus a function of the parameter
-  // alone: that number, given the parameter's log. Null: it is not so.
-  double (*precision)(double log_second) = nullptr;
+  std::optional<SecondFactor> factor = {};
 };
 
 // How rows are simulated.

@@ -18,6 +18,7 @@
 #include "mlo/base/thread_pool.hpp"
 #include "mlo/model/curve.hpp"
 #include "mlo/model/grouped.hpp"
+#include "mlo/model/surface.hpp"
 #include "mlo/subsample/level_curve.hpp"
 #include "mlo/subsample/level_table.hpp"
 #include "mlo/subsample/odds_rows.hpp"
@@ -25,7 +26,7 @@
 namespace mlo {
 
 // Sums over the rows of each level, level after level; d effects, q columns. F1, F2, F3: derivatives of the
-// row terms at the reference, divided by the likelihood's precision if it has one.
+// row terms at the reference, divided by the likelihood's precision if it has one, as are the curves.
 struct LevelSums {
   std::size_t d = 1, q = 0;
   std::vector<double> g;               // d: F1 z
@@ -58,6 +59,20 @@ struct CellSums {
   HugeVector<float> f2, f3, count;
 };
 
+// Where a second parameter is estimated and no factor of the likelihood, with u its log minus the
+// reference's: F11, F12, F21 and F03 are derivatives by t and u, and those by t alone are F1 + u F11 + u^2 /
+// 2 F12 and F2 + u F21 up to a remainder. For one grouping.
+struct MixedSums {
+  double width = 0;                // |u| up to which the suprema hold
+  std::size_t fields = 0;          // of the table that change with u: g, h, c, hx
+  std::vector<double> one, two;    // by u and by u^2 / 2, `fields` per level in the order of the table
+  Eigen::VectorXd gradient, bent;  // sum F11 x^c, sum F12 x^c
+  Eigen::MatrixXd information;     // -sum F21 x^c x^c'
+  double third = 0;                // sum F03
+  // Suprema over the levels' rows, their boxes and |u| <= width, of d^j/dt^j d^k/du^k f; in whole blocks.
+  std::vector<double> k31, k22, k13, k04;
+};
+
 struct LevelRoom;
 
 class LevelReference {
@@ -83,6 +98,12 @@ class LevelReference {
   // The sum of squared F1 (residuals, of a gaussian response), and the number of rows, each by its weight.
   [[nodiscard]] double squares() const noexcept { return squares_; }
   [[nodiscard]] double weight() const noexcept { return weight_; }
+  // Where the second parameter is a factor of the likelihood: the sum of the rows' functions of the
+  // predictor. And the slope of the log-likelihood by the parameter's log, and minus its second
+  // derivative.
+  [[nodiscard]] double core() const noexcept;
+  [[nodiscard]] double second_slope() const noexcept { return second_slope_; }
+  [[nodiscard]] double second_information() const noexcept { return -second_curvature_; }
   // L, lower, of alpha's information given beta.
   [[nodiscard]] const Eigen::MatrixXd& factor() const noexcept { return factor_; }
   [[nodiscard]] double radius() const noexcept { return radius_; }       // |L'alpha| that the boxes allow
@@ -91,11 +112,24 @@ class LevelReference {
   // The rows as curves: where there are bounds.
   struct Shape {
     float e, scale, direction;
+    float other = 0;  // of a surface: its second number
   };
-  [[nodiscard]] Shape shape(std::size_t row) const noexcept { return shapes_[row]; }
-  void prefetch(std::size_t row) const noexcept { shapes_.prefetch(row); }
+  [[nodiscard]] Shape shape(std::size_t row) const noexcept {
+    return surface_ == nullptr ? shapes_[row] : places_[row];
+  }
+  void prefetch(std::size_t row) const noexcept {
+    if (surface_ == nullptr)
+      shapes_.prefetch(row);
+    else
+      __builtin_prefetch(places_.data() + row);
+  }
   [[nodiscard]] const RowCurve& curve() const noexcept { return *curve_; }
   [[nodiscard]] bool has_curve() const noexcept { return curve_ != nullptr; }
+  // Or as surfaces, over t and the log of the second parameter.
+  [[nodiscard]] const RowSurface& surface() const noexcept { return *surface_; }
+  [[nodiscard]] bool has_surface() const noexcept { return surface_ != nullptr; }
+  [[nodiscard]] const MixedSums& mixed() const noexcept { return mixed_; }
+  [[nodiscard]] bool bounded() const noexcept { return has_curve() || has_surface(); }
   // The rows' derivatives and predictors: where all rows are read.
   struct Bend {
     float f1, f2, f3;
@@ -108,7 +142,7 @@ class LevelReference {
  private:
   friend class LevelSearch;
   LevelReference() = default;
-  enum class Third { none, differences, curves };
+  enum class Third { none, differences, curves, surfaces };
   // Of rows, each by its weight: what is known without their levels.
   struct Totals {
     double value = 0, squares = 0, weight = 0, slope = 0, curvature = 0;
@@ -156,6 +190,9 @@ class LevelReference {
   void bound(ThreadPool& pool);
   void bound_rows(ThreadPool& pool, std::size_t k);
   void bound_curves(ThreadPool& pool, std::size_t k);
+  void sum_mixed(ThreadPool& pool);
+  void bound_surfaces(ThreadPool& pool);
+  void bound_surfaces_of(std::size_t level);
   void bound_together(std::size_t k, std::size_t level);
   void bound_each_row(std::size_t k, std::size_t level);
   [[nodiscard]] double radius_of_others(std::size_t k, std::size_t level) const noexcept;
@@ -172,6 +209,9 @@ class LevelReference {
   std::vector<LevelTable> tables_;
   std::vector<CellSums> cells_;
   Shapes shapes_;
+  std::shared_ptr<const RowSurface> surface_;
+  HugeVector<Shape> places_;
+  MixedSums mixed_;
   HugeVector<Bend> bends_;
   HugeVector<double> eta_;
   Eigen::VectorXd gradient_, raw_gradient_;
