@@ -89,6 +89,22 @@ class Frames(PlaceTest):
         values["colour"] = np.array(list(self.data["colour"]), dtype=object)
         self.check(values)
 
+    def test_numbers_that_na_lists_are_missing(self):
+        x = self.data["x"].copy()
+        x[::7] = -9
+        count = self.data["count"].copy()
+        count[3] = -9
+        plain = {"y": self.data["y"], "x": x, "count": count}
+        expected = self.expected(plain, "y ~ x + count", na="-9,none")
+        dropped = len(set(range(0, 300, 7)) | {3})
+        for data in (plain, {**plain, "x": x.astype(np.float32)}, {**plain, "x": list(x)},
+                     {**plain, "count": count.astype(np.int16)}):
+            fit = mlo.fit("y ~ x + count", data, na="-9,none", **HOW)
+            self.assertEqual(fit.rows.dropped, dropped)
+            self.assertEqual(fit.names, expected[0])
+        fit = mlo.fit("y ~ x + count", plain, na="-9,none", **HOW)
+        np.testing.assert_array_equal(fit.draws, expected[1])
+
     def test_nothing_is_missing_in_many_ways(self):
         pandas = needs("pandas")
         plain = {**self.data, "colour": list(self.data["colour"]), "x": list(self.data["x"])}
