@@ -234,9 +234,12 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
     throw;
   }
   finish();
-  out.log_posterior = fmt::format(
-      "{}", all_rows ? "of all rows"
-                     : "by a Taylor polynomial of order 3 about the posterior's centre, not of all rows");
+  if (all_rows)
+    out.log_posterior = "of all rows";
+  else if (model.family().spec().sums)
+    out.log_posterior = "of all rows, by sums over them";
+  else
+    out.log_posterior = "by a Taylor polynomial of order 3 about the posterior's centre, not of all rows";
   if (plan.audit && all_rows && !options.odds)
     out.notes.emplace_back("audit: every step reads all rows, so there is nothing to compare");
   else if (plan.audit)
