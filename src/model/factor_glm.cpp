@@ -141,7 +141,9 @@ FactorChoice choose_factors(const Glm& glm) {
   const Design& design = glm.design();
   const Family& family = glm.family();
   FactorChoice out;
-  if (!design.intercept || family.estimates_second() || family.curve() == nullptr) return out;
+  if (!design.intercept || family.estimates_second() || family.curve() == nullptr ||
+      !family.spec().log_concave)
+    return out;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     FactorBlock factor = factor_of(design, b);
     if (factor.levels() > 0) out.factors.push_back(std::move(factor));

@@ -183,6 +183,7 @@ double GroupedModel::precision(double log_second) const noexcept {
 }
 
 std::shared_ptr<const RowCurve> GroupedModel::curve() const {
+  if (!family_->spec().log_concave) return nullptr;
   return family_->estimates_second() ? family_->unit_curve() : family_->curve();
 }
 

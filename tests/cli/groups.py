@@ -444,6 +444,7 @@ class Mistakes(GroupsTest):
         self.good("fit", "counts.csv", *fit, "negative-binomial")
         refused = "--method exact has no bounds for group effects with "
         self.refused(2, refused + "an estimated sigma", "fit", "data.csv", *fit, "student")
+        self.refused(2, refused + "--family student", "fit", "data.csv", *fit, "student", "--known-sigma", "1")
         self.refused(2, refused + "several groupings and an estimated size",
                      "fit", "counts.csv", "y ~ x1 + (1 | g) + (1 | h)", *fit[1:], "negative-binomial")
 

@@ -54,12 +54,12 @@ class GroupedModel {
   // parameter alone, if the parameter is estimated and a factor of the family's terms. Otherwise 1.
   [[nodiscard]] const SecondFactor* factor() const noexcept;  // null: it is not so
   [[nodiscard]] double precision(double log_second) const noexcept;
-  // The rows' functions of the predictors, by precision 1, as curves. Null: they have none, or depend on a
-  // second parameter that is estimated.
+  // The rows' functions of the predictors, by precision 1, as curves. Null: they have none, depend on a
+  // second parameter that is estimated, or are not concave. Far from a reference, the expansion of the last
+  // is no guide, and what is left of it has lost all digits.
   [[nodiscard]] std::shared_ptr<const RowCurve> curve() const;
   // The rows as surfaces about this value of a second parameter that is estimated and no factor: with one
-  // grouping and a concave log-likelihood. Far from a reference, the expansion of another is no guide, and
-  // what is left of it has lost all digits. Null: there are no bounds, or the responses are too large for
+  // grouping and a concave log-likelihood. Null: there are no bounds, or the responses are too large for
   // them.
   [[nodiscard]] bool has_surface() const noexcept;
   [[nodiscard]] std::shared_ptr<const RowSurface> surface(double log_second) const;
