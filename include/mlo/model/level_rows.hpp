@@ -140,9 +140,10 @@ class LevelRows {
   [[nodiscard]] const LevelCells& cells() const noexcept { return cells_; }
   [[nodiscard]] bool plain() const noexcept;
   void prefetch(std::size_t row) const noexcept {
-    const char* const at = reinterpret_cast<const char*>(x(row));
-    __builtin_prefetch(at);
-    __builtin_prefetch(at + columns_ * sizeof(float) - 1);
+    if (columns_ > 0) {  // the first and the last
+      __builtin_prefetch(x(row));
+      __builtin_prefetch(x(row) + columns_ - 1);
+    }
     for (const Grouping& group : groups_) group.codes.prefetch(row);
   }
 
