@@ -3,8 +3,7 @@
 // data from the parameters, draws from the posterior; the true value's rank among the draws is uniform. 1,000
 // replications per family: 100 to 2,000 rows, 5 to 100 levels, one grouping, two, and slopes in turn.
 // Chi-square on 16 bins with 15 degrees of freedom, critical value 44.3 (one in 10,000), for an effect, a
-// coefficient, an sd, the second parameter and, over the third of the replications that have one, a
-// correlation: 13 tests.
+// coefficient, an sd, the second parameter and, over the replications that have one, a correlation: 35 tests.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -45,13 +44,16 @@ double half_student(Stream& s, double scale) {
   return scale * std::abs(normal(s)) / std::sqrt(2 * gamma(s, 1.5) / 3);
 }
 
-void expect_calibrated(const char* family) {
+enum class Rows { drawn, as_odds };
+
+void expect_calibrated(const std::string& family, Rows rows = Rows::drawn) {
   const testing::GroupedPriors priors{.scale = 0.7, .sd_scale = 0.4, .lkj = 1.5};
   Ranks effect, coefficient, sd, correlation, second;
   double violations = 0;
   for (std::size_t replication = 0; replication < replications(); ++replication) {
     Stream s({.seed = 79, .chain = 0, .purpose = Purpose::simulate, .iteration = replication});
-    const std::size_t kind = replication % 3;  // one grouping, two, slopes
+    // One grouping, two, slopes. As odds there are no slopes.
+    const std::size_t kind = replication % (rows == Rows::as_odds ? 2 : 3);
     testing::GroupedData d;
     d.family = family;
     d.columns = 2;
@@ -92,9 +94,12 @@ void expect_calibrated(const char* family) {
     ThreadPool pool(1);
     double passes = 0;
     const GroupedPoint at = find_reference(*model, pool, passes);
-    const LevelOptions options{.most_boost = 1};
-    LevelKernel kernel(std::make_shared<const LevelReference>(*model, at, pool, LevelReference::Options{}),
-                       options, pool);
+    LevelOptions options{.most_boost = 1};
+    options.odds = rows == Rows::as_odds;
+    // Student's terms have no bounds, nor have two groupings where a size is estimated.
+    options.all_rows = options.odds || family == "student" || (family == "negative-binomial" && kind == 1);
+    const LevelReference::Options parts{.bounds = !options.all_rows, .odds = options.odds};
+    LevelKernel kernel(std::make_shared<const LevelReference>(*model, at, pool, parts), options, pool);
     ChainState state;
     state.theta.resize(static_cast<Eigen::Index>(model->dim()));
     model->pack(at, {state.theta.data(), model->dim()});
@@ -126,8 +131,8 @@ void expect_calibrated(const char* family) {
   const auto expect = [&](const Ranks& ranks, const char* what) {
     if (ranks.total == 0) return;
     EXPECT_LT(ranks.chi_square(), critical) << family << ": " << what;
-    std::cout << family << ", " << what << ": chi-square " << ranks.chi_square()
-              << " with 15 degrees of freedom, " << ranks.total << " replications\n";
+    std::cout << family << (rows == Rows::as_odds ? " as odds, " : ", ") << what << ": chi-square "
+              << ranks.chi_square() << " with 15 degrees of freedom, " << ranks.total << " replications\n";
   };
   expect(effect, "an effect");
   expect(coefficient, "a coefficient");
@@ -137,7 +142,12 @@ void expect_calibrated(const char* family) {
 }
 
 TEST(LevelCalibration, Logistic) { expect_calibrated("logistic"); }
+TEST(LevelCalibration, LogisticAsOdds) { expect_calibrated("logistic", Rows::as_odds); }
+TEST(LevelCalibration, Probit) { expect_calibrated("probit"); }
 TEST(LevelCalibration, Poisson) { expect_calibrated("poisson"); }
+TEST(LevelCalibration, NegativeBinomial) { expect_calibrated("negative-binomial"); }
+TEST(LevelCalibration, Gamma) { expect_calibrated("gamma"); }
+TEST(LevelCalibration, Student) { expect_calibrated("student"); }
 TEST(LevelCalibration, Gaussian) { expect_calibrated("gaussian"); }
 
 }  // namespace
