@@ -53,6 +53,8 @@ struct LevelKernel::Odds {
   std::vector<Slots> slots;
   std::vector<double> own;  // by slot of the first grouping: its factor and that of the same columns
   double logs = 0;          // the sum over all rows of log(1 + e^eta)
+  // Of the grouping that is moved: where lift would make the sum of the effects' means 0, at this tau.
+  double best_tau = -1, best_lift = 0;
 
   [[nodiscard]] double lift(const Eigen::VectorXd& alpha) const { return rows->fixed().dot(alpha); }
   [[nodiscard]] std::vector<double> moving(const Eigen::VectorXd& alpha) const {
@@ -201,6 +203,7 @@ void LevelKernel::sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info)
     for (std::size_t i = 0; i < count; ++i) uniforms[i] = uniform(stream);
     accepted[chunk] = level_passes::sweep_odds(of, noise.data(), uniforms.data(), range);
   });
+  odds.best_tau = -1;
   for (const double one : accepted) level_acceptance_.accepted += one;
   level_acceptance_.tried += static_cast<double>(group.levels);
   info.rows_read += odds.rows->rows();
@@ -252,7 +255,8 @@ bool LevelKernel::decide_by_odds(std::size_t k, double log_ratio, Stream& stream
 
 // The standard deviation, all effects, and the intercept: a larger one makes more events of the same mean,
 // which the intercept takes back. Given the cubics, h(tau) is about where lift would make the sum of the
-// effects' means 0, as it is where lift fits best; lift moves by h(tau') - h(tau).
+// effects' means 0, as it is where lift fits best; lift moves by h(tau') - h(tau). Slots alone are moved:
+// read_slots() must follow.
 void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
   const GroupCovariance& covariance = model_->covariances()[k];
   Odds& odds = *odds_;
@@ -268,14 +272,19 @@ void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
   level_passes::OddsLevels of = odds_levels(k);
   const std::size_t blocks = odds.rows->groups()[k].blocks();
   Eigen::VectorXd along = Eigen::VectorXd::Zero(alpha_.size());
-  double lifted = 0;
+  double lifted = 0, best_lift = 0;
   Eigen::Index same = 0;
   if (alpha_.size() > 0 && odds.rows->fixed().cwiseAbs().maxCoeff(&same) > 0) {
     const auto best = [&](double at) {
       const level_passes::OddsCentre c = level_passes::centre_of_odds(of, at, {0, blocks});
       return c.sum / std::max(c.fall, 1e-3 * static_cast<double>(group.levels));
     };
-    lifted = best(tau) - best(of.tau);
+    if (odds.best_tau != of.tau) {
+      odds.best_tau = of.tau;
+      odds.best_lift = best(of.tau);
+    }
+    best_lift = best(tau);
+    lifted = best_lift - odds.best_lift;
     if (!std::isfinite(lifted)) return;
     along[same] = lifted / odds.rows->fixed()[same];
     const auto prior = [&](const Eigen::VectorXd& alpha) {
@@ -301,12 +310,13 @@ void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
   if (!yes) return;
   xi = next;
   set_precision(k);
+  odds.best_tau = tau;
+  odds.best_lift = best_lift;
   alpha_ += along;
   odds.along += along;
   Odds::Slots& slots = odds.slots[k];
   slots.t.swap(slots.next);
   slots.logs.swap(slots.next_logs);
-  read_slots(k);
 }
 
 // The grouping's moves are over: what the others see of it.

@@ -40,6 +40,7 @@ void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info)
   if (by_odds()) moves = groups_[k].levels > many_levels ? 3 : 1;
   for (std::size_t m = 0; m < moves; ++m)
     by_odds() ? scale_by_odds(k, stream, info) : scale_together(k, stream, info);
+  if (by_odds()) read_slots(k);
   bool loose = false;
   for (std::size_t j = 0; j < d; ++j)
     if (!frozen_ || groups_[k].walk.sd(j) > loose_scale) {
