@@ -4,6 +4,7 @@
 // proposals are made about it, and what is sampled does not depend on it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/subsample/level_reference.hpp"
@@ -101,7 +102,7 @@ class LevelSearch {
     eta_ = std::move(old.eta_);
   }
 
-  [[nodiscard]] GroupedPoint start() const {
+  [[nodiscard]] GroupedPoint start() {
     GroupedPoint at;
     at.coefficients = model_.start().coefficients;
     at.log_second = model_.start().log_second;
@@ -122,6 +123,9 @@ class LevelSearch {
       for (std::size_t a = 0; a < d; ++a)
         covariance(index(a), index(a)) =
             0.25 * model_.response_sd() * model_.response_sd() / std::max(squares[a] / count, 1e-30);
+      farthest_.emplace_back(4 * covariance.diagonal().cwiseSqrt());
+      // A quadratic log-likelihood is known as far as one likes.
+      if (model_.family().spec().sums) farthest_.back().setConstant(std::numeric_limits<double>::infinity());
       at.covariances.emplace_back(model_.covariances()[k].size(), 0.0);
       model_.covariances()[k].from_covariance(covariance, at.covariances[k]);
     }
@@ -179,8 +183,10 @@ class LevelSearch {
   }
 
   // The mean over levels of E(b b'), b the effects under the levels' quadratic forms and this precision.
-  [[nodiscard]] static Eigen::MatrixXd expected_squares(const LevelReference& here, std::size_t k,
-                                                        const Eigen::MatrixXd& omega) {
+  // Their mean is not taken farther from the present effect than a quadratic form may be believed: far below
+  // the mode of counts it would be hundreds of sds above it.
+  [[nodiscard]] Eigen::MatrixXd expected_squares(const LevelReference& here, std::size_t k,
+                                                 const Eigen::MatrixXd& omega) const {
     const LevelSums& sums = here.groups_[k];
     const std::size_t d = sums.d, levels = sums.g.size() / d;
     const double precision = here.precision_;
@@ -188,10 +194,12 @@ class LevelSearch {
     Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(index(d), index(d));
     if (d == 1) {
       double sum = 0;
+      const double limit = farthest_[k][0];
       for (std::size_t l = 0; l < levels; ++l) {
         const double h = precision * sums.h[l];
         const double variance = 1 / std::max(std::abs(h + omega(0, 0)), 1e-12);
-        const double at = variance * (h * b[l] + precision * sums.g[l]);
+        const double at =
+            b[l] + std::clamp(variance * (precision * sums.g[l] - omega(0, 0) * b[l]), -limit, limit);
         sum += at * at + variance;
       }
       mean(0, 0) = sum;
@@ -211,7 +219,8 @@ class LevelSearch {
         Small inverse = Small::Identity(index(d), index(d));
         c.triangularView<Eigen::Lower>().solveInPlace(inverse);
         const Small variance = inverse.transpose() * inverse;
-        const SmallColumn at = variance * (h * effects + precision * g);
+        const SmallColumn step = variance * (precision * g - omega * effects);
+        const SmallColumn at = effects + step.cwiseMax(-farthest_[k]).cwiseMin(farthest_[k]);
         mean += at * at.transpose() + variance;
       }
     }
@@ -388,6 +397,7 @@ class LevelSearch {
   const GroupedModel& model_;
   ThreadPool& pool_;
   double share_ = 1;
+  std::vector<Eigen::VectorXd> farthest_;  // by grouping and kind of effect
   HugeVector<LevelReference::Bend>& bends_;
   HugeVector<double>& eta_;
 };
