@@ -162,9 +162,8 @@ bool LevelKernel::decide_level(std::size_t k, std::size_t level, double log_rati
           log_ratio += remainders_of_level(k, l, &group.beta[l], &group.next[l]);
           info.rows_read += model_->rows().groups()[k].size(l);
         },
-        [&](std::size_t l) {
-          events.push_back({l, draw_row(k, l, stream)});
-        });
+        [&](std::size_t l) { events.push_back({l}); });
+    draw_rows(k, events, stream);
     static_cast<void>(read_events(k, events, stream, 1, info.bound_violations,
                                   [&](const Event& /*event*/, double change) { log_ratio += change; }));
     info.rows_read += events.size();

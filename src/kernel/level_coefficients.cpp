@@ -275,10 +275,12 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   const auto flush = [&] {
     if (!product_) batch.evaluate(*reference_, {second_at_, second_at_});
     for (std::size_t r = 0; r < batch.size(); ++r) {
-      const double share = change(r) / limit[r];
-      noise += share * share;
-      log_ratio += thinned(share, stream, info.bound_violations);
+      limit[r] = change(r) / limit[r];
+      noise += limit[r] * limit[r];
     }
+    const auto shares = std::span(limit).first(batch.size());
+    thin_rows(shares, stream, info.bound_violations);
+    for (const double one : shares) log_ratio += one;
     batch.clear();
   };
   for (const std::size_t row : events) {
@@ -297,15 +299,18 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
 // The log-likelihood by its expansion, compared with the reference, without the precision.
 double LevelKernel::likelihood_polynomial() {
   double sum = gradient_.dot(alpha_) - 0.5 * alpha_.dot(information_ * alpha_);
-  // The cells of the last grouping have seen the effects of the others.
+  // The cells of the last grouping have seen the effects of the others. Of two groupings, the first one's
+  // levels know what its effects are worth alone.
+  using level_passes::Own;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const bool own = k + 1 == groups_.size();
+    const bool last = k + 1 == groups_.size();
+    const Own own = last ? Own::all : groups_.size() == 2 ? Own::alone : Own::none;
     const level_passes::Levels& of = lanes(k);
     sum += sum_over_parts(*pool_, groups_[k].blocks(), [&](Range range) {
       return level_passes::polynomial(of, alpha_.data(), own, range);
     });
   }
-  return groups_.size() > 1 ? sum + cells_ : sum;
+  return groups_.size() > 2 ? sum + cells_ : sum;
 }
 
 // Of all parameters.

@@ -193,10 +193,33 @@ struct Lanes {
   // The mode of pull * b - rise e^(direction b) - tau b^2 / 2, by two steps of Newton's method, and the
   // curvature there.
   HWY_INLINE void product_law(V tau, V mean, V& mode, V& curved) const {
-    const V precision = set(of.precision), direction = set(of.direction), one = set(1);
-    const V h = hn::Mul(precision, field(of.at.h)), g = hn::Mul(precision, field(of.at.g));
-    const V rise = hn::Max(hn::Mul(precision, load(of.bend)), hn::Mul(set(0.2), h));
-    const V pull = hn::MulAdd(tau, mean, hn::MulAdd(direction, h, g));
+    if (of.anchor != nullptr)
+      anchored_law(tau, mean, mode, curved);
+    else
+      newton_law(tau, mean, mode, curved);
+  }
+  HWY_INLINE V product_rise() const {
+    const V precision = set(of.precision);
+    return hn::Max(hn::Mul(precision, load(of.bend)), hn::Mul(set(0.2 * of.precision), field(of.at.h)));
+  }
+  HWY_INLINE V product_pull(V tau, V mean) const {
+    const V own = hn::MulAdd(set(of.direction), field(of.at.h), field(of.at.g));
+    return hn::MulAdd(tau, mean, hn::Mul(set(of.precision), own));
+  }
+  // By one step from the anchor, without an exponential: a law that depends on neither effect nor covariance
+  // but by tau will do, and where there are many levels tau is near the reference's.
+  HWY_INLINE void anchored_law(V tau, V mean, V& mode, V& curved) const {
+    const V one = set(1), direction = set(of.direction), start = load(of.anchor);
+    const V heavy = hn::Mul(product_rise(), load(of.anchor_power));
+    const V slope = hn::NegMulAdd(tau, start, hn::NegMulAdd(direction, heavy, product_pull(tau, mean)));
+    const V step = hn::Max(hn::Neg(one), hn::Min(one, hn::Div(slope, hn::Add(heavy, tau))));
+    const V x = hn::Mul(direction, step);
+    mode = hn::Add(start, step);
+    curved = hn::MulAdd(heavy, hn::MulAdd(x, hn::MulAdd(set(0.5), x, one), one), tau);
+  }
+  HWY_INLINE void newton_law(V tau, V mean, V& mode, V& curved) const {
+    const V direction = set(of.direction), one = set(1);
+    const V rise = product_rise(), pull = product_pull(tau, mean);
     V power = one;
     mode = zero();
     curved = hn::Add(rise, tau);
@@ -359,7 +382,11 @@ struct Lanes {
     cross = zero();
     if constexpr (fixed == 1) {
       if (of.product) {
-        const V columns = hn::Mul(hn::Mul(half, hn::Mul(c, c)), special::exp(Doubles(), c));
+        // e^c <= 1 + c + c^2 up to c = 1.
+        const V one = set(1);
+        const V power = hn::AllTrue(Doubles(), hn::Le(c, one)) ? hn::MulAdd(c, hn::Add(one, c), one)
+                                                               : special::exp(Doubles(), c);
+        const V columns = hn::Mul(hn::Mul(half, hn::Mul(c, c)), power);
         const V rise = hn::Mul(field(of.at.scale), hn::Abs(rise_of(x.v[0], y.v[0])));
         own = hn::MulAdd(set(of.slack * (1 + 1e-6)), hn::Mul(rise, columns), set(1e-300));
         return;
@@ -394,15 +421,18 @@ struct Lanes {
       own = hn::MulAdd(slack, sum, set(1e-300));
       return;
     }
-    // Any split will do: this one has about the size of |gamma|.
-    const V mean = hn::Div(load(of.cubes), hn::Max(field(of.at.count), set(1)));
-    const V third = hn::Mul(set(1.0 / 3), special::log(Doubles(), hn::Max(mean, set(1e-300))));
-    const V g = special::exp(Doubles(), third);
-    const V w = split(reach, g), rest = hn::Sub(set(1), w);
+    // Any split will do that is the same for both directions of a move.
+    const V w = split(reach, load(of.typical)), rest = hn::Sub(set(1), w);
     const V columns =
         hn::Mul(k3, hn::MulAdd(half, hn::Mul(c, c), hn::Mul(set(1 / 1.5), hn::Mul(c, hn::Sqrt(c)))));
     own = hn::MulAdd(slack, hn::Add(columns, hn::Div(hn::Mul(quartic, cube), hn::Mul(w, w))), set(1e-300));
     cross = hn::Mul(slack, hn::MulAdd(set(1.0 / 3), k3, hn::Div(quartic, hn::Mul(rest, rest))));
+  }
+  // The cube root of the mean of |gamma|^3.
+  HWY_INLINE V typical_of_others() const {
+    const V mean = hn::Div(load(of.cubes), hn::Max(field(of.at.count), set(1)));
+    const V third = hn::Mul(set(1.0 / 3), special::log(Doubles(), hn::Max(mean, set(1e-300))));
+    return special::exp(Doubles(), third);
   }
   // w = x / (x + y), not too near 0 or 1. Any would do.
   HWY_INLINE V split(V x, V y) const {

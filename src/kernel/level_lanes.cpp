@@ -21,6 +21,14 @@ void PrepareOf(const Levels& levels, const double* alpha, Range range) {
       if (levels.product)
         of.store(hn::NegMulAdd(set(levels.direction), columns, of.field(levels.at.h)), levels.bend);
     }
+    if (levels.crossed) of.store(of.typical_of_others(), levels.typical);
+    if (fixed == 1 && levels.anchor != nullptr) {
+      V mode;
+      V curved;
+      of.newton_law(set(levels.anchor_omega), of.prior_mean().v[0], mode, curved);
+      of.store(mode, levels.anchor);
+      of.store(of.power(mode), levels.anchor_power);
+    }
     for (std::size_t k = 0; k < pairs_of(d) && !levels.product; ++k) {
       const V bend = hn::Sub(of.field(levels.at.h + k), of.times(levels.at.s + k * q, alpha));
       of.store(levels.crossed ? hn::Sub(bend, of.load(levels.cell_bend)) : bend, levels.bend, k, pairs_of(d));

@@ -21,6 +21,7 @@ struct Levels {
   // and one each. What other groupings add to linear and to bend, their |gamma|^3, the largest |gamma|; the
   // bound of a row, its part by |gamma|^3, the level's rate; the log ratio of a move; 1 if it was accepted.
   double *cell_linear = nullptr, *cell_bend = nullptr, *cubes = nullptr, *others = nullptr;
+  double* typical = nullptr;     // about the size of |gamma|, from cubes
   double* cell_first = nullptr;  // the part of cell_linear that is linear in gamma
   double *own = nullptr, *cross = nullptr, *rate = nullptr, *ratio = nullptr, *taken = nullptr;
   // Of levels with curves: the change of phi in a move of the effect; in one of the columns, phi.
@@ -35,12 +36,16 @@ struct Levels {
   double length = 0;              // |L'alpha|
   double slack = 1;               // a factor of all bounds
   double direction = 1;           // where rows are products
+  // Of products with many levels: the mode with the reference's prior precision, and e^(direction mode).
+  double *anchor = nullptr, *anchor_power = nullptr;
+  double anchor_omega = 1;
   // Where rows depend on a second parameter by u: |u|, how large it may be, and suprema of mixed derivatives.
   double second = 0, width = 0;
   const double *k31 = nullptr, *k22 = nullptr, *k13 = nullptr, *k04 = nullptr;
   bool product = false;
   bool bounded = true;  // whether there are bounds
   bool crossed = false;
+  bool plain = false;  // whether the only effect is an intercept
   bool weighted =
       false;  // whether rows are drawn by their lengths: bounds are own * length + cross * length^4
 };
@@ -55,7 +60,7 @@ struct Cells {
   const std::uint32_t* starts = nullptr;
   std::size_t others = 0;
   const std::uint32_t* levels[most_others] = {};
-  const double* betas[most_others] = {};
+  const float* betas[most_others] = {};
   const float *f1 = nullptr, *f2 = nullptr, *f3 = nullptr;
   const float* count = nullptr;  // none: one row each
 
@@ -65,8 +70,8 @@ struct Cells {
     return starts[level] / chunk + level;
   }
 };
-// cell_linear, cell_bend, cubes, others and chunks of the levels; returns the sum of the cells' own
-// polynomials, if there is f1.
+// cell_linear, cell_bend, cubes, others and chunks of the levels, with betas rounded to floats; returns the
+// sum of the cells' own polynomials, if there is f1.
 double add_cells(const Levels& levels, const Cells& cells, Range range);
 
 // The cell among first..last-1 where the running sum of rows times |gamma|^3 passes `target`; the last one if
@@ -81,7 +86,7 @@ struct CurvedRows {
 };
 void curved_changes(const CurvedRows& rows, std::size_t count, double* out);
 
-// linear and bend at alpha.
+// linear and bend at alpha, typical and anchors.
 void prepare(const Levels& levels, const double* alpha, Range range);
 
 // Proposals from the normal law at the mode of the expansion: next, ratio and, with bounds, own, cross and
@@ -128,7 +133,9 @@ double column_shares(const Levels& levels, const ColumnMove& move, Range range);
 // infinite where a row's bound is above `whole`: all rows of the level should be read.
 void second_shares(const Levels& levels, const ColumnMove& move, Range range);
 
-// The expansion in beta and alpha but for alpha's own part; without the grouping's own part unless `own`.
-double polynomial(const Levels& levels, const double* alpha, bool own, Range range);
+// The expansion in beta and alpha but for alpha's own part. Of the part without alpha: nothing, or what the
+// effects are worth without other groupings, or with them.
+enum class Own { none, alone, all };
+double polynomial(const Levels& levels, const double* alpha, Own own, Range range);
 
 }  // namespace mlo::level_passes

@@ -9,88 +9,118 @@
 HWY_BEFORE_NAMESPACE();
 namespace mlo::level_passes::HWY_NAMESPACE {
 
-// Cells c, c + 1, ...: gamma, and the rows.
+using Floats = hn::CappedTag<float, 2 * level_lanes>;
+using F = hn::Vec<Floats>;
+#if HWY_TARGET == HWY_SCALAR
+constexpr hn::Rebind<double, Floats> wide;
+using D = hn::Vec<hn::Rebind<double, Floats>>;
+HWY_INLINE D doubled(F v) { return hn::PromoteTo(wide, v); }
+#else
+constexpr hn::Repartition<double, Floats> wide;
+using D = hn::Vec<hn::Repartition<double, Floats>>;
+HWY_INLINE D doubled(F v) {
+  const hn::Half<Floats> half;
+  return hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)), hn::PromoteTo(wide, hn::UpperHalf(half, v)));
+}
+#endif
+HWY_INLINE double sum_of_doubles(D v) { return hn::GetLane(hn::SumOfLanes(wide, v)); }
+HWY_INLINE double sum_of_floats(F v) { return sum_of_doubles(doubled(v)); }
+
+// Cells c, c + 1, ...: as many as a register holds of floats, or the first `n` of them and gamma 0. `others`
+// groupings; 0: as many as `cells` says.
+template <int others>
 struct CellLanes {
   const Cells& cells;
-  HWY_INLINE V floats(const float* from, std::size_t c) const {
-    return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), from + c));
-  }
-  HWY_INLINE V gamma(std::size_t c) const {
-    const hn::Rebind<std::int32_t, Doubles> di;
-    const hn::Rebind<std::int64_t, Doubles> dl;
-    V sum = zero();
-    for (std::size_t j = 0; j < cells.others; ++j) {
+  HWY_INLINE std::size_t count() const { return others > 0 ? others : cells.others; }
+  HWY_INLINE F gamma(std::size_t c) const {
+    const hn::RebindToSigned<Floats> di;
+    F sum = hn::Zero(Floats());
+    for (std::size_t j = 0; j < count(); ++j) {
       const auto at = hn::LoadU(di, reinterpret_cast<const std::int32_t*>(cells.levels[j] + c));
-      sum = hn::Add(sum, hn::GatherIndex(Doubles(), cells.betas[j], hn::PromoteTo(dl, at)));
+      sum = hn::Add(sum, hn::GatherIndex(Floats(), cells.betas[j], at));
     }
     return sum;
   }
-  HWY_INLINE V cubes(std::size_t c, V gamma) const {
-    const V cube = hn::Mul(hn::Mul(gamma, gamma), hn::Abs(gamma));
+  HWY_INLINE F gamma(std::size_t c, std::size_t n) const {
+    const hn::RebindToSigned<Floats> di;
+    const auto few = hn::FirstN(di, n);
+    F sum = hn::Zero(Floats());
+    for (std::size_t j = 0; j < count(); ++j) {
+      const auto at = hn::LoadU(di, reinterpret_cast<const std::int32_t*>(cells.levels[j] + c));
+      sum = hn::Add(sum, hn::GatherIndex(Floats(), cells.betas[j], hn::IfThenElseZero(few, at)));
+    }
+    return hn::IfThenElseZero(hn::FirstN(Floats(), n), sum);
+  }
+  HWY_INLINE F floats(const float* from, std::size_t c) const { return hn::LoadU(Floats(), from + c); }
+  HWY_INLINE F cubes(F gamma, std::size_t c) const {
+    const F cube = hn::Mul(hn::Mul(gamma, gamma), hn::Abs(gamma));
     return cells.count == nullptr ? cube : hn::Mul(floats(cells.count, c), cube);
-  }
-  double gamma_of(std::size_t c) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < cells.others; ++j) sum += cells.betas[j][cells.levels[j][c]];
-    return sum;
-  }
-  double cubes_of(std::size_t c, double gamma) const {
-    const double size = std::abs(gamma), cube = size * size * size;
-    return cells.count == nullptr ? cube : static_cast<double>(cells.count[c]) * cube;
   }
 };
 
-double AddCells(const Levels& levels, const Cells& cells, Range range) {
-  const std::size_t lanes = hn::Lanes(Doubles()), first = range.first * level_lanes,
+// Sums of a chunk.
+struct CellTotals {
+  F f2g, f3g, f3gg, cubes, most, whole;
+  // `n`: the number of cells, or nothing if all are.
+  template <int others, class... N>
+  HWY_INLINE void add(const CellLanes<others>& of, std::size_t c, N... n) {
+    const Cells& cells = of.cells;
+    const F gamma = of.gamma(c, n...), f2 = of.floats(cells.f2, c), f3 = of.floats(cells.f3, c);
+    const F bent = hn::Mul(f3, gamma);
+    f2g = hn::MulAdd(f2, gamma, f2g);
+    f3g = hn::Add(f3g, bent);
+    f3gg = hn::MulAdd(bent, gamma, f3gg);
+    cubes = hn::Add(cubes, of.cubes(gamma, c));
+    most = hn::Max(most, hn::Abs(gamma));
+    if constexpr (others != 1) {
+      if (cells.f1 == nullptr) return;
+      const F slope = hn::MulAdd(hn::Set(Floats(), 1.0F / 6), bent, hn::Mul(hn::Set(Floats(), 0.5F), f2));
+      whole = hn::MulAdd(hn::MulAdd(slope, gamma, of.floats(cells.f1, c)), gamma, whole);
+    }
+  }
+};
+
+// Within a chunk in floats, of which a lane adds up few; chunks and lanes in doubles.
+template <int others>
+double AddCellsOf(const Levels& levels, const Cells& cells, Range range) {
+  const std::size_t lanes = hn::Lanes(Floats()), first = range.first * level_lanes,
                     last = range.last * level_lanes < levels.count ? range.last * level_lanes : levels.count;
-  const CellLanes of{cells};
-  V whole = zero();
-  double rest = 0;
+  const CellLanes<others> of{cells};
+  const F none = hn::Zero(Floats());
+  double whole = 0;
   for (std::size_t l = first; l < last; ++l) {
-    V f2g = zero(), f3g = zero(), f3gg = zero(), most = zero();
+    auto f2g = hn::Zero(wide), f3g = f2g, f3gg = f2g;
+    F most = none;
     std::size_t c = cells.starts[l];
     const std::size_t end = cells.starts[l + 1];
     double* const chunks = levels.chunks + cells.chunk_of(l);
-    std::size_t chunk = 0;
     double all_cubes = 0;
-    for (; c + lanes <= end; ++chunk) {
+    for (std::size_t chunk = 0; c < end; ++chunk) {
       const std::size_t stop = c + Cells::chunk < end ? c + Cells::chunk : end;
-      V cubes = zero();
-      for (; c + lanes <= stop; c += lanes) {
-        const V gamma = of.gamma(c), f2 = of.floats(cells.f2, c), f3 = of.floats(cells.f3, c);
-        f2g = hn::MulAdd(f2, gamma, f2g);
-        f3g = hn::MulAdd(f3, gamma, f3g);
-        f3gg = hn::MulAdd(f3, hn::Mul(gamma, gamma), f3gg);
-        cubes = hn::Add(cubes, of.cubes(c, gamma));
-        most = hn::Max(most, hn::Abs(gamma));
-        if (cells.f1 != nullptr) {
-          const V bent = hn::MulAdd(hn::Mul(set(1.0 / 6), f3), gamma, hn::Mul(set(0.5), f2));
-          whole = hn::MulAdd(hn::MulAdd(bent, gamma, of.floats(cells.f1, c)), gamma, whole);
-        }
-      }
-      chunks[chunk] = sum_of(cubes);
+      CellTotals sums{none, none, none, none, most, none};
+      for (; c + lanes <= stop; c += lanes) sums.add(of, c);
+      if (c < stop) sums.add(of, c, stop - c);
+      c = stop;
+      f2g = hn::Add(f2g, doubled(sums.f2g));
+      f3g = hn::Add(f3g, doubled(sums.f3g));
+      f3gg = hn::Add(f3gg, doubled(sums.f3gg));
+      most = sums.most;
+      chunks[chunk] = sum_of_floats(sums.cubes);
       all_cubes += chunks[chunk];
+      if (others != 1 && cells.f1 != nullptr) whole += sum_of_floats(sums.whole);
     }
-    // A few cells at the end. They are of the last chunk, or of one of their own: what is left of the level.
-    double sums[5] = {sum_of(f2g), sum_of(f3g), sum_of(f3gg), all_cubes,
-                      hn::GetLane(hn::MaxOfLanes(Doubles(), most))};
-    for (; c < end; ++c) {
-      const double gamma = of.gamma_of(c), f2 = cells.f2[c], f3 = cells.f3[c], size = std::abs(gamma);
-      sums[0] += f2 * gamma;
-      sums[1] += f3 * gamma;
-      sums[2] += f3 * gamma * gamma;
-      sums[3] += of.cubes_of(c, gamma);
-      sums[4] = size > sums[4] ? size : sums[4];
-      if (cells.f1 != nullptr)
-        rest += gamma * (static_cast<double>(cells.f1[c]) + gamma * (0.5 * f2 + gamma * f3 / 6));
-    }
-    levels.cell_linear[l] = sums[0] + 0.5 * sums[2];
-    levels.cell_first[l] = sums[0];
-    levels.cell_bend[l] = sums[1];
-    levels.cubes[l] = sums[3];
-    levels.others[l] = sums[4];
+    const double slope = sum_of_doubles(f2g);
+    levels.cell_linear[l] = slope + 0.5 * sum_of_doubles(f3gg);
+    levels.cell_first[l] = slope;
+    levels.cell_bend[l] = sum_of_doubles(f3g);
+    levels.cubes[l] = all_cubes;
+    // A bound: not below the largest |gamma| before it was rounded.
+    levels.others[l] = (1 + 1e-6) * static_cast<double>(hn::GetLane(hn::MaxOfLanes(Floats(), most)));
   }
-  return sum_of(whole) + rest;
+  return whole;
+}
+double AddCells(const Levels& levels, const Cells& cells, Range range) {
+  return cells.others == 1 ? AddCellsOf<1>(levels, cells, range) : AddCellsOf<0>(levels, cells, range);
 }
 
 void CurvedChanges(const CurvedRows& rows, std::size_t count, double* out) {
@@ -106,19 +136,25 @@ void CurvedChanges(const CurvedRows& rows, std::size_t count, double* out) {
 }
 
 std::size_t CellOf(const Cells& cells, std::size_t first, std::size_t last, double target) {
-  const CellLanes of{cells};
-  const std::size_t lanes = hn::Lanes(Doubles());
-  std::size_t c = first;
-  for (; c + lanes <= last; c += lanes) {
-    const double sum = sum_of(of.cubes(c, of.gamma(c)));
-    if (target < sum) break;
-    target -= sum;
+  const CellLanes<0> of{cells};
+  const std::size_t lanes = hn::Lanes(Floats());
+  HWY_ALIGN float cubes[2 * level_lanes] = {};
+  for (std::size_t c = first; c < last; c += lanes) {
+    const std::size_t n = c + lanes < last ? lanes : last - c;
+    const F some = of.cubes(of.gamma(c, n), c);
+    const double sum = sum_of_floats(some);
+    if (target >= sum) {
+      target -= sum;
+      continue;
+    }
+    hn::Store(some, Floats(), cubes);
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+      target -= static_cast<double>(cubes[i]);
+      if (target < 0) return c + i;
+    }
+    return c + n - 1;
   }
-  for (; c + 1 < last; ++c) {
-    target -= of.cubes_of(c, of.gamma_of(c));
-    if (target < 0) break;
-  }
-  return c < last ? c : last - 1;
+  return last - 1;
 }
 
 }  // namespace mlo::level_passes::HWY_NAMESPACE

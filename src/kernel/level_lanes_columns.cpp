@@ -167,7 +167,8 @@ void SecondSharesOf(const Levels& levels, const ColumnMove& move, Range range) {
 }
 
 template <int fixed>
-double PolynomialOf(const Levels& levels, const double* alpha, bool own, Range range) {
+double PolynomialOf(const Levels& levels, const double* alpha, Own own, Range range) {
+  const bool crossed = levels.crossed && own == Own::all;
   V sum = zero();
   MLO_OVER_LEVELS(levels, range, of, {
     const std::size_t d = of.d(), q = levels.at.q;
@@ -182,17 +183,17 @@ double PolynomialOf(const Levels& levels, const double* alpha, bool own, Range r
     }
     for (std::size_t a = 0; a < d; ++a) {
       V slope = of.times(levels.at.hx + a * q, alpha);
-      if (own) slope = hn::Add(slope, of.field(levels.at.g + a));
-      if (own && levels.crossed) slope = hn::Add(slope, of.load(levels.cell_linear));
+      if (own != Own::none) slope = hn::Add(slope, of.field(levels.at.g + a));
+      if (crossed) slope = hn::Add(slope, of.load(levels.cell_linear));
       for (std::size_t b = 0; b <= a; ++b) {
         V bend = of.times(levels.at.s + pair_at(a, b) * q, alpha);
-        if (own) bend = hn::Sub(bend, of.field(levels.at.h + pair_at(a, b)));
-        if (own && levels.crossed) bend = hn::Add(bend, of.load(levels.cell_bend));
+        if (own != Own::none) bend = hn::Sub(bend, of.field(levels.at.h + pair_at(a, b)));
+        if (crossed) bend = hn::Add(bend, of.load(levels.cell_bend));
         slope = hn::MulAdd(hn::Mul(set(a == b ? 0.5 : 1.0), bend), beta.v[b], slope);
       }
       sum = hn::MulAdd(slope, beta.v[a], sum);
     }
-    if (own) sum = hn::MulAdd(set(1.0 / 6), of.cubic(beta), sum);
+    if (own != Own::none) sum = hn::MulAdd(set(1.0 / 6), of.cubic(beta), sum);
   })
   return sum_of(sum);
 }
@@ -206,7 +207,7 @@ MLO_BY_EFFECTS(double, ColumnShares, (const Levels& levels, const ColumnMove& mo
                (levels, move, range))
 MLO_BY_EFFECTS(void, SecondShares, (const Levels& levels, const ColumnMove& move, Range range),
                (levels, move, range))
-MLO_BY_EFFECTS(double, Polynomial, (const Levels& levels, const double* alpha, bool own, Range range),
+MLO_BY_EFFECTS(double, Polynomial, (const Levels& levels, const double* alpha, Own own, Range range),
                (levels, alpha, own, range))
 
 }  // namespace mlo::level_passes::HWY_NAMESPACE
@@ -239,7 +240,7 @@ double column_shares(const Levels& levels, const ColumnMove& move, Range range) 
 void second_shares(const Levels& levels, const ColumnMove& move, Range range) {
   HWY_DYNAMIC_DISPATCH(SecondShares)(levels, move, range);
 }
-double polynomial(const Levels& levels, const double* alpha, bool own, Range range) {
+double polynomial(const Levels& levels, const double* alpha, Own own, Range range) {
   return HWY_DYNAMIC_DISPATCH(Polynomial)(levels, alpha, own, range);
 }
 

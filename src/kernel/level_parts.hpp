@@ -12,6 +12,7 @@
 #include "kernel/level_lanes.hpp"
 #include "kernel/row_batch.hpp"
 #include "mlo/base/random.hpp"
+#include "mlo/base/special.hpp"
 #include "mlo/kernel/levels.hpp"
 
 namespace mlo {
@@ -26,13 +27,16 @@ struct LevelKernel::Group {
   std::size_t levels = 0, d = 1;
   bool tiny = false;  // whether any level is
   std::vector<double> beta, next, ma, linear, bend;
-  std::vector<double> cell_linear, cell_first, cell_bend, cubes, others, own, cross, rate, ratio, taken, phi;
+  std::vector<double> cell_linear, cell_first, cell_bend, cubes, typical, others, own, cross, rate, ratio,
+      taken, phi;
+  std::vector<double> anchor, anchor_power;
   std::vector<double> chunks;
-  std::vector<double> table;  // the reference's, where it depends on the second parameter
-  Eigen::MatrixXd omega;      // the effects' precision
-  double log_det = 0;         // its log determinant
-  LearntWalk walk;            // of the covariance
-  RowBoost boost;             // of moves of all effects
+  std::vector<float> rounded;  // beta, for the cells of the other groupings
+  std::vector<double> table;   // the reference's, where it depends on the second parameter
+  Eigen::MatrixXd omega;       // the effects' precision
+  double log_det = 0;          // its log determinant
+  LearntWalk walk;             // of the covariance
+  RowBoost boost;              // of moves of all effects
   level_passes::Levels lanes;
 
   [[nodiscard]] std::size_t blocks() const noexcept { return lane_blocks(levels); }
@@ -46,8 +50,12 @@ struct LevelKernel::Group {
 };
 
 struct LevelKernel::Event {
-  std::size_t level, row;
+  std::size_t level, row = 0;
+  bool by_cell = false;  // how the row is drawn
 };
+
+// Where there are more, they say more of their covariance together than each of its own effect.
+inline constexpr std::size_t many_levels = 100;
 
 // Sums over all levels of a grouping, in parts that depend on their number alone. Few levels are not worth a
 // second thread.
@@ -108,6 +116,22 @@ inline double thinned(double share, Stream& stream, std::uint64_t& violations) n
   if (share < 0) return std::log1p(share);
   return uniform(stream) >= share ? -std::log1p(-share) : 0;
 }
+// The same of many rows, in place. 1 - |share| is rounded to 1e-16, and so is its log.
+inline void thin_rows(std::span<double> shares, Stream& stream, std::uint64_t& violations) noexcept {
+  std::array<double, RowBatch::most> left, logs;
+  for (std::size_t r = 0; r < shares.size(); ++r) {
+    double& share = shares[r];
+    if (!(std::abs(share) <= 1)) {
+      ++violations;
+      share = std::isnan(share) ? 0 : std::copysign(1.0, share);
+    }
+    const bool counts = share < 0 || uniform(stream) >= share;
+    left[r] = counts ? std::max(1 - std::abs(share), 1e-300) : 1;
+    share = share < 0 ? 1 : -1;
+  }
+  log(std::span<const double>(left).first(shares.size()), std::span(logs).first(shares.size()));
+  for (std::size_t r = 0; r < shares.size(); ++r) shares[r] *= logs[r];
+}
 
 // What the expansion of the columns' part leaves of a product: -scale (e^(d b') - e^(d b)) (e^(d u) - 1 - d
 // u).
@@ -166,8 +190,12 @@ double LevelKernel::read_events(std::size_t k, std::span<const Event> events, St
   std::array<const Event*, RowBatch::most> event_of;
   const auto flush = [&] {
     rows.evaluate(*reference_, {second_at_, second_at_});
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      judge(*event_of[r], precision_ * (rows.change(r) + rows.third(r) * extra[r]) / limit[r]);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      extra[r] = precision_ * (rows.change(r) + rows.third(r) * extra[r]) / limit[r];
+      noise += extra[r] * extra[r];
+    }
+    thin_rows(std::span(extra).first(rows.size()), stream, violations);
+    for (std::size_t r = 0; r < rows.size(); ++r) add(*event_of[r], extra[r]);
     rows.clear();
   };
   const LevelTable& table = reference_->table(k);

@@ -19,6 +19,14 @@ LevelKernel::RowPlace LevelKernel::place(std::size_t k, std::size_t row) const n
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Group& group = groups_[g];
     const std::size_t level = rows.groups()[g].codes[row];
+    if (group.lanes.plain) {
+      out.u -= group.ma[level];
+      if (g == k)
+        out.z[0] = 1;
+      else
+        out.gamma += group.beta[level];
+      continue;
+    }
     double* const of = g == k ? out.z.data() : z.data();
     rows.groups()[g].multipliers(row, of);
     for (std::size_t a = 0; a < group.d; ++a) {
@@ -175,29 +183,50 @@ std::size_t LevelKernel::draw_by_length(std::size_t k, std::size_t level, Stream
   return group.row(static_cast<std::size_t>(std::upper_bound(begin, end, place) - sums.fourths.begin()));
 }
 
-// A row of a level, by the bound's two parts: any row, or one in proportion to |gamma|^3.
-std::size_t LevelKernel::draw_row(std::size_t k, std::size_t level, Stream& stream) const noexcept {
+// Rows of levels, by the bound's two parts: any row, or one in proportion to |gamma|^3. In stages, so that
+// memory is asked for before it is needed.
+void LevelKernel::draw_rows(std::size_t k, std::span<Event> events, Stream& stream) const noexcept {
   const LevelRows& rows = model_->rows();
-  const double own = groups_[k].own[level], cross = groups_[k].cross[level];
+  const Group& own = groups_[k];
   const Grouping& group = rows.groups()[k];
-  if (groups_[k].lanes.weighted) return draw_by_length(k, level, stream);
-  const double count = static_cast<double>(group.size(level));
-  const double part = own * count, rest = cross * groups_[k].cubes[level];
-  if (cross == 0 || uniform(stream) * (part + rest) < part)
-    return group.row(group.starts[level] + bounded(stream, group.size(level)));
-  const LevelCells::Of& cells = rows.cells().of[k];
-  const level_passes::Cells all = cells_of(k);
+  if (own.lanes.weighted) {
+    for (Event& event : events) event.row = draw_by_length(k, event.level, stream);
+    return;
+  }
+  const bool crossed = own.lanes.crossed;
+  const level_passes::Cells all = crossed ? cells_of(k) : level_passes::Cells{};
   constexpr std::size_t chunk = level_passes::Cells::chunk;
-  const double* sum = groups_[k].chunks.data() + all.chunk_of(level);
-  double target = uniform(stream) * groups_[k].cubes[level];
-  std::size_t begin = cells.starts[level];
-  const std::size_t end = cells.starts[level + 1];
-  for (; begin + chunk < end && target >= *sum; begin += chunk) target -= *sum++;
-  // A chunk ends with its cells, the last one with the level: that is cell_of()'s if the target is not met.
-  const std::size_t chosen = level_passes::cell_of(all, begin, std::min(begin + chunk, end), target);
-  const std::size_t id = cells.ids[chosen];
-  const std::size_t first = rows.cells().starts[id];
-  return first + bounded(stream, rows.cells().starts[id + 1] - first);
+  for (const Event& event : events)
+    if (crossed) __builtin_prefetch(all.levels[0] + all.starts[event.level]);
+  for (Event& event : events) {
+    const std::size_t level = event.level;
+    const double part = own.own[level] * static_cast<double>(group.size(level)),
+                 rest = own.cross[level] * own.cubes[level];
+    event.by_cell = rest > 0 && uniform(stream) * (part + rest) >= part;
+    if (!event.by_cell) {
+      event.row = group.starts[level] + bounded(stream, group.size(level));
+      if (!group.order.empty()) __builtin_prefetch(&group.order[event.row]);
+      continue;
+    }
+    const double* sum = own.chunks.data() + all.chunk_of(level);
+    double target = uniform(stream) * own.cubes[level];
+    std::size_t begin = all.starts[level];
+    const std::size_t end = all.starts[level + 1];
+    for (; begin + chunk < end && target >= *sum; begin += chunk) target -= *sum++;
+    // A chunk ends with its cells, the last one with the level: that is cell_of()'s if the target is not met.
+    event.row = level_passes::cell_of(all, begin, std::min(begin + chunk, end), target);
+    __builtin_prefetch(&rows.cells().of[k].ids[event.row]);
+  }
+  for (Event& event : events) {
+    if (!event.by_cell) {
+      event.row = group.row(event.row);
+      continue;
+    }
+    event.row = rows.cells().of[k].ids[event.row];
+    if (all.count == nullptr) continue;  // a row per cell, in this order
+    const std::size_t first = rows.cells().starts[event.row];
+    event.row = first + bounded(stream, rows.cells().starts[event.row + 1] - first);
+  }
 }
 
 }  // namespace mlo

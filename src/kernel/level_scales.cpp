@@ -36,7 +36,6 @@ void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info)
   draw_covariance(k, stream);
   std::size_t moves = groups_.size() > 1 ? options_.scale_moves : 1;
   // As odds, such a move is a small part of a sweep, and many levels say more together than each of itself.
-  constexpr std::size_t many_levels = 100;
   if (by_odds()) moves = groups_[k].levels > many_levels ? 3 : 1;
   for (std::size_t m = 0; m < moves; ++m)
     by_odds() ? scale_by_odds(k, stream, info) : scale_together(k, stream, info);
@@ -197,9 +196,8 @@ bool LevelKernel::decide_effects(std::size_t k, double log_ratio, Stream& stream
           log_ratio += remainders_of_level(k, level, from.data(), to.data());
           info.rows_read += grouping.size(level);
         },
-        [&](std::size_t level) {
-          events.push_back({level, draw_row(k, level, stream)});
-        });
+        [&](std::size_t level) { events.push_back({level}); });
+    draw_rows(k, events, stream);
     const double noise = read_events(k, events, stream, boost, info.bound_violations,
                                      [&](const Event& /*event*/, double change) { log_ratio += change; });
     if (!frozen_) group.boost.learn(noise, options_.most_boost);

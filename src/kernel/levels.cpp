@@ -61,8 +61,8 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
     for (auto* const v : {&group.beta, &group.next, &group.ma, &group.linear}) v->assign(room * group.d, 0);
     group.bend.assign(room * pairs_of(group.d), 0);
     for (auto* const v :
-         {&group.cell_linear, &group.cell_first, &group.cell_bend, &group.cubes, &group.others, &group.own,
-          &group.cross, &group.rate, &group.ratio, &group.taken, &group.phi})
+         {&group.cell_linear, &group.cell_first, &group.cell_bend, &group.cubes, &group.typical,
+          &group.others, &group.own, &group.cross, &group.rate, &group.ratio, &group.taken, &group.phi})
       v->assign(room, 0);
     const double sd = 0.1 + 1 / std::sqrt(2 * static_cast<double>(group.levels));
     group.walk = LearntWalk(model_->covariances()[k].size(), sd);
@@ -77,11 +77,19 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
                                                           [](const Group& g) { return g.lanes.rides; });
     lanes.direction = direction_;
     lanes.product = product_;
+    if (product_ && table.levels() > many_levels) {
+      groups_.back().anchor.assign(room, 0);
+      groups_.back().anchor_power.assign(room, 1);
+      lanes.anchor_omega = model_->covariances()[k].precision(reference_->at().covariances[k])(0, 0);
+    }
     lanes.bounded = draws_rows();
+    lanes.plain = model_->rows().groups()[k].plain();
     lanes.crossed = k_count > 1 && !all_rows();
-    if (lanes.crossed)
+    if (lanes.crossed) {
       groups_.back().chunks.assign(
           model_->rows().cells().of[k].cells() / level_passes::Cells::chunk + table.levels() + 1, 0);
+      groups_.back().rounded.assign(room, 0);
+    }
     lanes.weighted = draws_rows() && !model_->rows().groups()[k].plain();
     if (!all_rows() && reference_->has_surface()) {
       const MixedSums& mixed = reference_->mixed();
@@ -135,7 +143,10 @@ const level_passes::Levels& LevelKernel::lanes(Group& group) const noexcept {
   of.cell_first = group.cell_first.data();
   of.cell_bend = group.cell_bend.data();
   of.cubes = group.cubes.data();
+  of.typical = group.typical.data();
   of.others = group.others.data();
+  of.anchor = group.anchor.empty() ? nullptr : group.anchor.data();
+  of.anchor_power = group.anchor_power.data();
   of.own = group.own.data();
   of.cross = group.cross.data();
   of.rate = group.rate.data();
@@ -330,10 +341,10 @@ level_passes::Cells LevelKernel::cells_of(std::size_t k) const noexcept {
   for (std::size_t j = 0; j < groups_.size(); ++j) {
     if (j == k) continue;
     cells.levels[cells.others] = from.levels_in(cells.others);
-    cells.betas[cells.others] = groups_[j].beta.data();
+    cells.betas[cells.others] = groups_[j].rounded.data();
     ++cells.others;
   }
-  if (k + 1 == groups_.size()) cells.f1 = sums.f1.data();
+  if (!sums.f1.empty()) cells.f1 = sums.f1.data();
   cells.f2 = sums.f2.data();
   cells.f3 = sums.f3.data();
   if (from.cells() < model_->rows().size()) cells.count = sums.count.data();
@@ -346,6 +357,8 @@ void LevelKernel::prepare(std::size_t k) {
   const level_passes::Levels& of = lanes(k);
   const std::size_t blocks = groups_[k].blocks();
   if (of.crossed) {
+    for (std::size_t j = 0; j < groups_.size(); ++j)
+      if (j != k) std::copy(groups_[j].beta.begin(), groups_[j].beta.end(), groups_[j].rounded.begin());
     const level_passes::Cells cells = cells_of(k);
     cells_ = sum_over_parts(*pool_, blocks,
                             [&](Range range) { return level_passes::add_cells(of, cells, range); });
@@ -442,9 +455,8 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
           group.ratio[l] += remainders_of_level(k, l, from.data(), to.data());
           tally.rows += grouping.size(l);
         },
-        [&](std::size_t l) {
-          events.push_back({l, draw_row(k, l, stream)});
-        });
+        [&](std::size_t l) { events.push_back({l}); });
+    draw_rows(k, events, stream);
     static_cast<void>(
         read_events(k, events, stream, 1, tally.violations,
                     [&](const Event& event, double change) { group.ratio[event.level] += change; }));

@@ -160,7 +160,7 @@ void LevelRows::make_cells() {
     HugeVector<std::uint32_t> in_order(count);
     std::iota(in_order.begin(), in_order.end(), 0U);
     of.ids = sorted_by(codes, of.starts, in_order);
-    of.others.resize(count * (k_count - 1));
+    of.others.resize(count * (k_count - 1) + LevelCells::pad);
     for (std::size_t c = 0; c < count; ++c) {
       const std::size_t first = cells_.starts[of.ids[c]];
       std::size_t at = c;

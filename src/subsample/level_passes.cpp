@@ -72,11 +72,12 @@ void sum_cells(const GroupedModel& model, std::span<const LevelReference::Bend> 
   cells.resize(of.of.size());
   for (std::size_t k = 0; k < cells.size(); ++k) {
     CellSums& to = cells[k];
-    const bool last = k + 1 == cells.size();
-    if (last) to.f1.resize(count);
-    to.f2.resize(count);
-    to.f3.resize(count);
-    to.count.resize(count);
+    const bool last = cells.size() > 2 && k + 1 == cells.size();
+    constexpr std::size_t pad = LevelCells::pad;
+    if (last) to.f1.resize(count + pad);
+    to.f2.resize(count + pad);
+    to.f3.resize(count + pad);
+    to.count.resize(count + pad);
     for (std::size_t c = 0; c < count; ++c) {
       const std::size_t id = of.of[k].ids[c];
       if (last) to.f1[c] = f1[id];

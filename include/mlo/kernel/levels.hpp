@@ -267,7 +267,7 @@ class LevelKernel {
   // The predictors of a level's rows after its effects have moved by `delta`.
   void add_to_predictors(std::size_t k, std::size_t level, const double* delta);
   [[nodiscard]] std::size_t draw_by_length(std::size_t k, std::size_t level, Stream& stream) const noexcept;
-  [[nodiscard]] std::size_t draw_row(std::size_t k, std::size_t level, Stream& stream) const noexcept;
+  void draw_rows(std::size_t k, std::span<Event> events, Stream& stream) const noexcept;
 
   std::shared_ptr<const LevelReference> reference_;
   const GroupedModel* model_;

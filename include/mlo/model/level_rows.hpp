@@ -100,10 +100,12 @@ struct Grouping {
 
 // The cells of crossed groupings: rows whose levels are all the same. For each grouping, its cells by level.
 struct LevelCells {
+  // Numbers by cell have this many zeros at their end: a register may be read from any cell on.
+  static constexpr std::size_t pad = 16;
   struct Of {
     std::vector<std::uint32_t> starts;  // one per level and one more
     HugeVector<std::uint32_t> ids;      // the cells of a level
-    // The cells' levels in the other groupings, one array after the other.
+    // The cells' levels in the other groupings, one array after the other, padded.
     HugeVector<std::uint32_t> others;
     [[nodiscard]] std::size_t cells() const noexcept { return ids.size(); }
     [[nodiscard]] const std::uint32_t* levels_in(std::size_t other) const noexcept {

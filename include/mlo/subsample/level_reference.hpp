@@ -55,7 +55,7 @@ struct LevelSums {
 
 // Per cell of crossed groupings, in the order of its grouping's levels.
 struct CellSums {
-  HugeVector<float> f1;  // of the last grouping only
+  HugeVector<float> f1;  // of the last of three groupings or more
   HugeVector<float> f2, f3, count;
 };
 
