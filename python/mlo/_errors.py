@@ -14,7 +14,8 @@ class Error(Exception):
     what : str
         What is wrong, with the rule and the value.
     where : str
-        The file, its line, or the row of a data frame: ``"row 17 of the data frame"``; "" if there is no place.
+        The file, its line, the row of a data frame (``"row 17 of the data frame"``) or the place in a formula
+        (``"position 6 of the formula"``); "" if there is no place.
     remedy : str
         What may help; "" if there is nothing to suggest.
     row : int or None
@@ -50,6 +51,10 @@ def _again(kind, message, what, where, remedy, row):
 
 _KINDS = {kind.__name__: kind for kind in (Error, UsageError, DataError, ModelError)}
 _ROW = re.compile(r"(?s)(the .*), row (\d+)")
+# The end of a message about a formula: the formula again, and a caret below the place.
+_CARET = re.compile(r"(?s)formula: (.*) at position (\d+)\n  [^\n]*\n *\^")
+# What is wrong, and what may help. Semicolons within quotes are those of names and cells.
+_REMEDY = re.compile(r"""(?s)((?:"[^"]*"|[^"])*?); (.*)""")
 
 
 def make(kind: str, message: str, place: str = "") -> Error:
@@ -60,8 +65,12 @@ def make(kind: str, message: str, place: str = "") -> Error:
         match = _ROW.fullmatch(place)
         if match:
             where, row = f"row {match[2]} of {match[1]}", int(match[2]) - 1
-    what, _, remedy = what.partition("; ")
-    full = f"{where}: {message.removeprefix(place).removeprefix(': ')}" if where else message
+    full = f"{where}: {what}" if where else message
+    caret = _CARET.fullmatch(what)
+    if caret and not place:
+        what, where = caret[1], f"position {caret[2]} of the formula"
+    parts = _REMEDY.fullmatch(what)
+    what, remedy = (parts[1], parts[2]) if parts else (what, "")
     return _KINDS[kind](full, what=what, where=where, remedy=remedy, row=row)
 
 

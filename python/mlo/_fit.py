@@ -341,28 +341,40 @@ class Fit:
     def to_arviz(self):
         """An arviz.InferenceData if ArviZ is installed, otherwise an xarray.Dataset with the same posterior.
 
-        The effects of a grouping g are the variable ``r_g``, with the dimensions chain, draw, ``g`` (the levels) and
-        ``g_effect``, unless their draws were not kept. A name that a parameter has gets "_2" at its end.
+        The names are those in the file of :meth:`to_netcdf`: the intercept is ``Intercept``, and the effects of a grouping g
+        are the variable ``r_g``, with the dimensions chain, draw, ``g`` (the levels) and ``g_effect``, unless their draws
+        were not kept. A name that a parameter has gets "_2" at its end. The attribute ``long_name`` is the name in the fit.
         """
-        posterior = {name: self[name] for name in self.names}
+        groupings = list(self._effects_by_group())
+        names = _core.netcdf_names([*self.names, *(name for grouping in groupings for name in grouping[0])])
+        posterior = {variable: self[name] for variable, name in zip(names, self.names)}
         dims, coords = {}, {}
-        for variable, axes, names, values in self._effects_by_group(set(posterior) | {"chain", "draw"}):
+        for k, (_, axes, values) in enumerate(groupings):
+            variable, *its_dims = names[len(self.names) + 3 * k:][:3]
             posterior[variable] = values
-            dims[variable] = list(axes)
-            coords.update(zip(axes, names))
+            dims[variable] = its_dims
+            coords.update(zip(its_dims, axes))
         attributes = {"inference_library": "mlo", "inference_library_version": _core.version()}
         arviz = optional("arviz")
         if arviz is not None:
-            return arviz.from_dict(posterior=posterior, dims=dims, coords=coords, attrs=attributes)
+            found = arviz.from_dict(posterior=posterior, dims=dims, coords=coords, attrs=attributes)
+            self._add_long_names(found.posterior, names)
+            return found
         xarray = optional("xarray")
         if xarray is None:
             raise ImportError("to_arviz() needs ArviZ, or xarray")
         chains, draws = self.draws.shape[:2]
-        return xarray.Dataset({name: (("chain", "draw", *dims.get(name, ())), values) for name, values in posterior.items()},
-                              {"chain": np.arange(chains), "draw": np.arange(draws), **coords}, attributes)
+        found = xarray.Dataset({name: (("chain", "draw", *dims.get(name, ())), values) for name, values in posterior.items()},
+                               {"chain": np.arange(chains), "draw": np.arange(draws), **coords}, attributes)
+        self._add_long_names(found, names)
+        return found
 
-    def _effects_by_group(self, taken: set):
-        """Of each grouping: the name of its effects, those of two dimensions, the names along these, chain x draw x level x effect.
+    def _add_long_names(self, dataset, variables: list[str]) -> None:
+        for variable, name in zip(variables, self.names):
+            dataset[variable].attrs["long_name"] = name
+
+    def _effects_by_group(self):
+        """Of each grouping: names for its effects and their two dimensions, the names along these, chain x draw x level x effect.
 
         Terms such as (1 | g) and (0 + x | g) are one grouping. Every effect has the levels in the same order.
         """
@@ -373,16 +385,9 @@ class Fit:
         for k, (group, effect) in enumerate(zip(columns["group"], columns["effect"])):
             places.setdefault(group, {}).setdefault(effect, []).append(k)
         for group, effects in places.items():
-            names = []
-            for name in (f"r_{group}", group, f"{group}_effect"):
-                count, unique = 2, name
-                while unique in taken:
-                    unique, count = f"{name}_{count}", count + 1
-                taken.add(unique)
-                names.append(unique)
             levels = [columns["level"][k] for k in next(iter(effects.values()))]
             values = self.effects[:, :, np.array(list(effects.values())).T]
-            yield names[0], names[1:], (levels, list(effects)), values
+            yield (f"r_{group}", group, f"{group}_effect"), (levels, list(effects)), values
 
     def plot(self, kind: str = "trace", parameters=None, **keywords):
         """Draw the posterior with matplotlib: kind is "trace", "density", "forest", "pairs" or "rank". Returns the figure."""

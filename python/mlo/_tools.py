@@ -2,6 +2,7 @@
 """A look at data, simulated data, and methods side by side."""
 from __future__ import annotations
 
+import base64
 import html
 import json
 
@@ -159,7 +160,7 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
 
 class Comparison:
     """Methods side by side: what each cost, and how far its draws are from the posterior. It prints as a table and shows
-    as a plot in a notebook."""
+    as a table and a plot in a notebook."""
 
     def __init__(self, found: dict):
         self._found = found
@@ -167,6 +168,13 @@ class Comparison:
 
     def __repr__(self) -> str:
         return self._found["table"].rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        # The plot as an image: inside a page, SVG is emptied by nbconvert, and its styles would be those of the page.
+        plot = base64.b64encode(self.svg.encode()).decode()
+        return (f"<pre>{html.escape(repr(self))}</pre>"
+                f"<img alt='effective draws per second, and the spread of the draws' style='max-width:100%' "
+                f"src='data:image/svg+xml;base64,{plot}'>")
 
     def _repr_svg_(self) -> str:
         return self.svg

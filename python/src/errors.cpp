@@ -104,6 +104,15 @@ std::string in_python(std::string_view message) {
       out.replace(at, from.size(), to);
   };
   replace("See mlo methods", "See mlo.methods()");
+  // A run is continued by a function: resume=True and out="run" is mlo.resume("run").
+  constexpr std::string_view options = "resume=True and out=\"", call = "mlo.resume(\"";
+  for (std::size_t at = out.find(options); at != std::string::npos; at = out.find(options, at)) {
+    std::size_t end = at + options.size();
+    while (end < out.size() && out[end] != '"') end += out[end] == '\\' ? 2 : 1;
+    if (end >= out.size()) break;
+    out.insert(end + 1, ")");
+    out.replace(at, options.size(), call);
+  }
   return out;
 }
 

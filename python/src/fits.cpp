@@ -256,6 +256,7 @@ void add_fits(py::module_& module) {
            [](const HeldFit& f, const py::object& data, const py::dict& given, const py::object& progress) {
              return predict_rows(f, data, predict_options(given), progress);
            });
+  module.def("netcdf_names", &netcdf_names);
   module.def("fit", &fit_data);
   module.def("load", [](const std::string& directory) {
     const py::gil_scoped_release release;

@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -81,11 +82,24 @@ void check_exact(TypedColumn& column, T value) {
                     value));
 }
 
-// By their bits, without a branch: the compiler makes SIMD code of it.
+// Not 0 if a number of 64 bits cannot be used as it is: an infinity, or a whole number that may have no
+// double of its own. By bits, without a branch: the compiler makes SIMD code of it.
+template <class T>
+std::uint64_t oddness(T value) noexcept {
+  if constexpr (std::floating_point<T>) {
+    constexpr std::uint64_t infinity = std::uint64_t{0x7FF} << 52, magnitude = ~std::uint64_t{0} >> 1;
+    return (std::bit_cast<std::uint64_t>(value) & magnitude) == infinity ? 1U : 0U;
+  } else {
+    // Of signed numbers, from -2^53 on.
+    constexpr std::uint64_t below = std::signed_integral<T> ? std::uint64_t{1} << 53U : 0;
+    constexpr unsigned bits = std::signed_integral<T> ? 54 : 53;
+    return (static_cast<std::uint64_t>(value) + below) >> bits;
+  }
+}
+
 bool has_infinity(std::span<const double> cells) {
-  constexpr std::uint64_t infinity = std::uint64_t{0x7FF} << 52, magnitude = ~std::uint64_t{0} >> 1;
   std::uint64_t found = 0;
-  for (const double v : cells) found |= (std::bit_cast<std::uint64_t>(v) & magnitude) == infinity ? 1U : 0U;
+  for (const double v : cells) found |= oddness(v);
   return found != 0;
 }
 
@@ -135,11 +149,8 @@ Column column_of_wide(const py::array& array, const Wanted& wanted) {
   const std::size_t rows = rows_of(array);
   const T* const data = Cells<T>(array).in_one_piece();
   if (!wanted.as_it_is() || data == nullptr || rows == 0) return column_of_numbers<T>(array, wanted);
-  // By shifts, without a branch: SIMD code. Of signed numbers, from -2^53 on.
-  constexpr std::uint64_t below = std::signed_integral<T> ? std::uint64_t{1} << 53U : 0;
-  constexpr unsigned bits = std::signed_integral<T> ? 54 : 53;
   std::uint64_t large = 0;
-  for (std::size_t i = 0; i < rows; ++i) large |= (static_cast<std::uint64_t>(data[i]) + below) >> bits;
+  for (std::size_t i = 0; i < rows; ++i) large |= oddness(data[i]);
   if (large != 0) return column_of_numbers<T>(array, wanted);  // may refuse one, with its place
   const std::span<const std::int64_t> cells(reinterpret_cast<const std::int64_t*>(data), rows);
   return {wanted.name, BorrowedIntegers{cells, keeper_of(array)}};
@@ -414,6 +425,60 @@ Column column_of_array(const py::array& array, const Wanted& wanted) {
                               csv::quoted(wanted.name), std::string(py::str(array.dtype()))));
 }
 
+// A column of numbers of 64 bits whose cells lie apart, such as those of a frame that was made from one array
+// of rows. Column after column, each would read all of that array from memory; so all are copied together,
+// block by block, while a block is in the cache. Measured, fits of 581,012 rows x 11: 0.19 s instead of 0.28.
+class ScatteredColumn {
+ public:
+  // Whether the column is one.
+  static bool is_one(const py::array& array, const Wanted& wanted) {
+    const char kind = array.dtype().kind();
+    return wanted.as_it_is() && array.itemsize() == 8 && (kind == 'f' || kind == 'i' || kind == 'u') &&
+           array.ndim() == 1 && array.shape(0) > 1 && array.strides(0) != array.itemsize();
+  }
+  ScatteredColumn(std::size_t place, py::array array, Wanted wanted)
+      : place_(place), array_(std::move(array)), wanted_(std::move(wanted)) {
+    numbers_.reserve(rows_of(array_));
+  }
+
+  void add(std::size_t first, std::size_t count) {
+    switch (array_.dtype().kind()) {
+      case 'f':
+        return add<double>(first, count);
+      case 'i':
+        return add<std::int64_t>(first, count);
+      default:
+        return add<std::uint64_t>(first, count);
+    }
+  }
+  [[nodiscard]] std::size_t place() const noexcept { return place_; }  // among the columns
+  [[nodiscard]] Column take() && {
+    if (odd_ != 0) return column_of_array(array_, wanted_);  // refuses a cell, with its place
+    return {wanted_.name, std::move(numbers_)};
+  }
+
+  static constexpr std::size_t block_rows = 512;
+
+ private:
+  template <class T>
+  void add(std::size_t first, std::size_t count) {
+    const Cells<T> cells(array_);
+    std::array<double, block_rows> block;
+    for (std::size_t i = 0; i < count; ++i) {
+      const T value = cells[first + i];
+      odd_ |= oddness(value);
+      block[i] = static_cast<double>(value);
+    }
+    numbers_.insert(numbers_.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  std::size_t place_;
+  py::array array_;
+  Wanted wanted_;
+  Numbers numbers_;
+  std::uint64_t odd_ = 0;
+};
+
 // Columns of an object of mlo._data, which are asked for when the formula wants them.
 class FrameReader final : public Reader {
  public:
@@ -430,12 +495,20 @@ class FrameReader final : public Reader {
  private:
   [[nodiscard]] Table read_columns(std::span<const std::string> wanted, const Progress& progress) override {
     Table table{.source = source_, .columns = {}, .rows = rows_};
-    for (const std::string& name : wanted) {
-      {
-        const py::gil_scoped_acquire gil;
-        table.columns.push_back(column(name));
+    {
+      const py::gil_scoped_acquire gil;
+      std::vector<ScatteredColumn> scattered;
+      for (const std::string& name : wanted) {
+        table.columns.push_back(column(name, table.columns.size(), scattered));
+        if (progress) {
+          const py::gil_scoped_release release;
+          progress(static_cast<double>(table.columns.size()) / static_cast<double>(wanted.size()));
+        }
       }
-      if (progress) progress(static_cast<double>(table.columns.size()) / static_cast<double>(wanted.size()));
+      for (std::size_t first = 0; first < rows_; first += ScatteredColumn::block_rows)
+        for (ScatteredColumn& its : scattered)
+          its.add(first, std::min(ScatteredColumn::block_rows, rows_ - first));
+      for (ScatteredColumn& its : scattered) table.columns[its.place()] = std::move(its).take();
     }
     TableReader reader(std::move(table));
     Table out = reader.read(wanted);
@@ -443,10 +516,17 @@ class FrameReader final : public Reader {
     return out;
   }
 
-  [[nodiscard]] Column column(const std::string& name) const {
+  // An empty column if its cells are read later, with those of others.
+  [[nodiscard]] Column column(const std::string& name, std::size_t place,
+                              std::vector<ScatteredColumn>& scattered) const {
     const Wanted wanted{name, &source_, asked_type(options_, name), asked_na(options_)};
     const py::object cells = frame_.attr("column")(position_in(header_, name, source_.name));
-    if (!py::isinstance<py::tuple>(cells)) return column_of_array(cells.cast<py::array>(), wanted);
+    if (!py::isinstance<py::tuple>(cells)) {
+      const auto array = cells.cast<py::array>();
+      if (!ScatteredColumn::is_one(array, wanted)) return column_of_array(array, wanted);
+      scattered.emplace_back(place, array, wanted);
+      return {name, Numbers()};
+    }
     const auto parts = cells.cast<py::tuple>();
     const auto kind = parts[0].cast<std::string>();
     if (kind == "factor") return column_of_codes(py::make_tuple(parts[1], parts[2]), wanted);

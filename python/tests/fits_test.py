@@ -1,10 +1,12 @@
 # Copyright (c) the mlo authors. BSD-3-Clause.
 """Fits from Python: the same draws as the command's, and what can be asked of them."""
+import base64
 import gc
 import html
 import html.parser
 import os
 import pickle
+import re
 import unittest
 
 import numpy as np
@@ -193,6 +195,49 @@ class Fits(PlaceTest):
         self.assertTrue(np.array_equal(narrow["x1"] * 0 + named["x1"], named["x1"]))
         self.assertLess(named["x1"].mean(), 0.1)
 
+    def test_saving_over_a_run_says_what_can_be_done_in_python(self):
+        fit = mlo.fit("y ~ x1", logistic(), seed=1, draws=20, warmup=20)
+        fit.save(self.path("run"))
+        for again in (lambda: fit.save(self.path("run")),
+                      lambda: mlo.fit("y ~ x1", logistic(), seed=1, draws=20, warmup=20, out=self.path("run"))):
+            with self.assertRaises(mlo.DataError) as raised:
+                again()
+            self.assertIn("holds a run already", raised.exception.what)
+            self.assertEqual(raised.exception.remedy, "choose another directory, or delete this one first")
+            self.assertNotIn("resume", str(raised.exception))
+        os.mkdir(self.path("full"))
+        self.write("full/letter.txt", "dear reader")
+        with self.assertRaises(mlo.DataError) as raised:
+            fit.save(self.path("full"))
+        self.assertEqual(raised.exception.what, "the directory exists and is not empty")
+
+    def test_a_run_that_is_not_finished_is_continued_by_a_function(self):
+        os.mkdir(self.path('a "run"'))
+        self.write('a "run"/run.json', '{"status": "interrupted"}')
+        with self.assertRaises(mlo.DataError) as raised:
+            mlo.fit("y ~ x1", logistic(), seed=1, out=self.path('a "run"'))
+        quoted = self.path('a "run"').replace('"', '\\"')
+        self.assertEqual(raised.exception.remedy, f'choose another directory, or continue it with mlo.resume("{quoted}")')
+
+    def test_xarray_and_netcdf_have_the_same_names(self):
+        xarray = needs("xarray")
+        needs("netCDF4")
+        data = logistic() | {"draw": logistic()["x2"], "a/b": logistic()["x1"] ** 2}
+        data["class"] = np.array(["p", "q/r", "s"])[np.arange(len(data["y"])) % 3]
+        for formula, family in (("y ~ x1 + draw + `a/b` + I(x1^3)", "logistic"), ("class ~ x1", "softmax")):
+            fit = mlo.fit(formula, data, family=family, seed=1, draws=20, warmup=20)
+            found = fit.to_arviz()
+            found = found if isinstance(found, xarray.Dataset) else found.posterior
+            fit.to_netcdf(self.path(f"{family}.nc"))
+            with xarray.open_dataset(self.path(f"{family}.nc"), group="posterior") as written:
+                self.assertEqual(list(found.data_vars), list(written.data_vars))
+                for name in written.data_vars:
+                    self.assertTrue(np.array_equal(found[name].values, written[name].values), name)
+                    self.assertEqual(found[name].attrs["long_name"], written[name].attrs["long_name"])
+            self.assertEqual([v.attrs["long_name"] for v in found.data_vars.values()], fit.names)
+            if family == "logistic":
+                self.assertEqual(list(found.data_vars)[:4], ["Intercept", "x1", "draw_", "_`a_b`"])
+
     def test_to_arviz_has_the_posterior(self):
         xarray = needs("xarray")
         fit = mlo.fit("y ~ x1", logistic(), seed=1, draws=20, warmup=20)
@@ -275,6 +320,11 @@ class Tools(PlaceTest):
         self.assertIn("exact", repr(found))
         self.assertEqual(list(found.summary().index), ["exact", "full"])
         self.assertIn("<svg", found._repr_svg_())
+        page = found._repr_html_()
+        self.assertIn(html.escape(repr(found).splitlines()[0]), page)
+        picture = re.search("src='data:image/svg[+]xml;base64,([^']+)'", page)
+        self.assertEqual(base64.b64decode(picture[1]).decode(), found.svg)
+        self.assertNotIn("<svg", page)  # nbconvert empties it
         with self.assertRaisesRegex(mlo.UsageError, "methods"):
             mlo.compare_methods("y ~ x1", logistic(), ["exakt"])
 

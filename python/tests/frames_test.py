@@ -31,6 +31,33 @@ class Frames(PlaceTest):
     def setUpClass(cls):
         cls.data = columns()
 
+    def test_columns_of_one_array_of_rows(self):
+        pandas = needs("pandas")
+        numbers = {name: self.data[name] for name in ("y", "x", "count")}
+        # More rows than a block of the copy, and not a multiple of it.
+        long = {name: np.tile(values, 5)[:1333] for name, values in numbers.items()}
+        rows = np.column_stack(list(long.values())).astype(float)
+        whole = np.column_stack([long["y"], long["count"]]).astype(np.int64)
+        expected = mlo.fit("y ~ x + count", long, **HOW).draws
+        frame = pandas.DataFrame(rows, columns=list(long))
+        self.assertNotEqual(frame["x"].to_numpy().strides, (8,))
+        self.assertTrue(np.array_equal(mlo.fit("y ~ x + count", frame, **HOW).draws, expected))
+        backwards = {name: np.ascontiguousarray(values[::-1])[::-1] for name, values in long.items()}
+        self.assertTrue(np.array_equal(mlo.fit("y ~ x + count", backwards, **HOW).draws, expected))
+        expected = mlo.fit("y ~ count", long, **HOW).draws
+        for kind in (np.int64, np.uint64):
+            frame = pandas.DataFrame(whole.astype(kind), columns=["y", "count"])
+            self.assertTrue(np.array_equal(mlo.fit("y ~ count", frame, **HOW).draws, expected))
+            frame.iloc[1300, 1] = 2**53 + 1
+            with self.assertRaisesRegex(mlo.DataError, "(?s)row 1301 of the data frame.*beyond 2\\^53"):
+                mlo.fit("y ~ count", frame, **HOW)
+        frame = pandas.DataFrame(rows, columns=list(long))
+        frame.iloc[700, 1] = np.inf
+        with self.assertRaisesRegex(mlo.DataError, "row 701 of the data frame.*inf is not a finite number"):
+            mlo.fit("y ~ x", frame, **HOW)
+        frame.iloc[700, 1] = np.nan
+        self.assertEqual(mlo.fit("y ~ x", frame, **HOW).rows.used, 1332)
+
     def expected(self, data=None, formula=FORMULA, **options):
         data = self.data if data is None else data
         lines = [",".join(data)] + [",".join("" if cell is None or cell != cell else str(cell) for cell in row)

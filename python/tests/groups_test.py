@@ -110,6 +110,34 @@ class Groups(PlaceTest):
         with self.assertRaisesRegex(mlo.UsageError, "seed has no meaning"):
             fit.predict(new, new_levels="population", seed=1)
 
+    def test_groups_that_look_the_same_are_the_same(self):
+        data = data_of() | {"h": np.arange(800) % 3}
+        formula = "y ~ x1 + factor(h) + (1 | g)"
+        text = {name: values.astype(str) for name, values in data.items() if name in ("g", "h")}
+        new = {"x1": [0.5, 0.5, 0.5], "g": [1, 12, 99], "h": [0, 1, 2]}
+        words = new | {"g": ["1", "12", "99"], "h": ["0", "1", "2"]}
+        reals = new | {"g": ["1.0", "12.0", "99.0"]}  # a column with missing cells, as text
+        for fit in (mlo.fit(formula, data, **SHORT), mlo.fit(formula, data | text, **SHORT)):
+            expected = fit.predict(new)
+            self.assertNotEqual(expected["mean"][0], expected["mean"][1])
+            objects = words | {"g": np.array(words["g"], dtype=object)}
+            for kind in (words, objects, new | {"g": [1.0, 12.0, 99.0]}):
+                self.assertTrue(np.array_equal(np.asarray(fit.predict(kind)["mean"]), np.asarray(expected["mean"])))
+        fit = mlo.fit(formula, data, **SHORT)
+        self.assertTrue(np.array_equal(np.asarray(fit.predict(reals)["mean"]), np.asarray(fit.predict(new)["mean"])))
+        missing = fit.predict(new | {"g": ["1", None, "99"]})
+        self.assertTrue(np.isnan(missing["mean"][1]))
+        with self.assertRaisesRegex(mlo.DataError, 'column "g" holds text'):
+            fit.predict(new | {"g": ["a", "b", "c"]})
+
+    def test_numbers_as_text_are_refused_where_they_are_not_groups(self):
+        fit = mlo.fit("y ~ x1 + g + (1 | g)", data_of(), **SHORT)
+        for column, new in (("x1", {"x1": ["0.5"], "g": [1]}), ("g", {"x1": [0.5], "g": ["1"]})):
+            with self.assertRaises(mlo.DataError) as raised:
+                fit.predict(new)
+            self.assertIn(f'column "{column}" holds numbers as text', raised.exception.what)
+            self.assertEqual(raised.exception.remedy, "convert it to numbers")
+
     def test_xarray_has_an_array_per_grouping(self):
         needs("xarray")
         data = data_of() | {"h": np.array(["p", "q", "r", "s"])[np.arange(800) % 4]}

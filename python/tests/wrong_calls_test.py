@@ -223,6 +223,20 @@ def _is_right(name, kind, value):
 
 
 class WrongCalls(unittest.TestCase):
+    def test_a_formulas_caret_is_in_the_message_alone(self):
+        with self.assertRaises(mlo.UsageError) as raised:
+            mlo.fit("y ~ x^x", DATA)
+        error = raised.exception
+        self.assertTrue(str(error).endswith(" at position 6\n  y ~ x^x\n       ^"), str(error))
+        self.assertEqual((error.where, error.remedy), ("position 6 of the formula", "write I(x^x) for a power"))
+        self.assertNotIn("\n", error.what)
+        with self.assertRaises(mlo.UsageError) as raised:
+            mlo.fit("y ~ x; w", DATA)
+        self.assertEqual((raised.exception.where, raised.exception.remedy), ("position 6 of the formula", ""))
+        with self.assertRaises(mlo.UsageError) as raised:
+            mlo.fit('y ~ x', {"y": [0, 1], "a; b": [1, 2]})
+        self.assertTrue(raised.exception.remedy.startswith("its columns are"), raised.exception.remedy)
+
     def test_raise_errors_of_mlo_and_end_nothing(self):
         count, wrong, other = 0, [], 0
         with tempfile.TemporaryDirectory():
@@ -234,6 +248,8 @@ class WrongCalls(unittest.TestCase):
                 except mlo.Error as error:
                     if not str(error) or not error.what:
                         wrong.append(f"{words}: poor words: {error}")
+                    if "\n" in error.remedy or "at position" in error.remedy:
+                        wrong.append(f"{words}: a remedy is advice alone: {error.remedy!r}")
                     if " --" in str(error):
                         wrong.append(f"{words}: words of the command line: {error}")
                 except TypeError:

@@ -58,17 +58,17 @@ void write_file(const std::string& file, std::string_view contents) {
   if (std::rename(part.c_str(), file.c_str()) != 0) fail("cannot be renamed into place");
 }
 
-ResultDirectory::ResultDirectory(const std::string& path) {
+ResultDirectory::ResultDirectory(const std::string& path, const std::string& asked_by) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status)) {
-    if (!fs::is_directory(status)) throw DataError(path, "`out`: a file of that name exists");
+    if (!fs::is_directory(status)) throw DataError(path, asked_by + "a file of that name exists");
     if (!fs::is_empty(path, error) || error)
-      throw DataError(path, "`out`: the directory exists and is not empty");
+      throw DataError(path, asked_by + "the directory exists and is not empty");
   } else {
     fs::create_directories(path, error);
-    if (error) throw DataError(path, "`out`: cannot be made: " + error.message());
+    if (error) throw DataError(path, asked_by + "cannot be made: " + error.message());
     made_ = path;
   }
 }

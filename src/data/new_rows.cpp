@@ -41,6 +41,36 @@ std::vector<std::string> columns_of_rows(const Formula& formula, bool response) 
   return out;
 }
 
+bool only_levels_matter(const Formula& formula, std::string_view column) {
+  using Kind = Expression::Kind;
+  const auto is_it = [&](const Expression& e) { return e.kind == Kind::name && e.name == column; };
+  const auto mentions = [&](const Expression& e) {
+    bool found = false;
+    syntax::for_each_name(e, [&](const Expression& name) { found = found || name.name == column; });
+    return found;
+  };
+  const auto is_factor_of_it = [&](const Expression& given) {
+    const Expression& e = syntax::without_groups(given);
+    return e.kind == Kind::call && (e.name == "factor" || e.name == "as.factor") && e.arguments.size() == 1 &&
+           is_it(syntax::without_groups(e.arguments[0]));
+  };
+  const auto fine = [&](std::span<const Term> terms) {
+    return std::all_of(terms.begin(), terms.end(), [&](const Term& term) {
+      return std::all_of(term.factors.begin(), term.factors.end(),
+                         [&](const Expression& e) { return !mentions(e) || is_factor_of_it(e); });
+    });
+  };
+  if (!fine(formula.terms) || std::any_of(formula.offsets.begin(), formula.offsets.end(), mentions))
+    return false;
+  return std::all_of(formula.groups.begin(), formula.groups.end(), [&](const GroupTerm& group) {
+    return fine(group.effects) && std::all_of(group.grouping.factors.begin(), group.grouping.factors.end(),
+                                              [&](const Expression& e) {
+                                                return !mentions(e) || is_it(syntax::without_groups(e)) ||
+                                                       is_factor_of_it(e);
+                                              });
+  });
+}
+
 void check_header(const std::string& data, std::span<const std::string> header,
                   std::span<const std::string> wanted) {
   for (const std::string& name : wanted)

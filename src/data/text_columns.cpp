@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "data/calendar.hpp"
+#include "data/csv_number.hpp"
 #include "data/csv_text.hpp"
 #include "mlo/base/text.hpp"
 
@@ -52,6 +54,20 @@ DataError not_numbers(const Table& table, const Column& column, std::string_view
                              word.empty() ? "" : fmt::format(" ({})", csv::quoted(word)),
                              user.empty() ? "numbers are needed here" : fmt::format("{} needs numbers", user),
                              advice_for(word))};
+}
+
+std::optional<Numbers> spelled_numbers(const Text& text) {
+  std::vector<double> values(text.levels.size(), std::numeric_limits<double>::quiet_NaN());
+  const csv::CellRules rules;
+  for (std::size_t level = 0; level < values.size(); ++level) {
+    const csv::CellKind kind = csv::read_cell(text.levels[level], values[level], rules);
+    if (kind != csv::CellKind::number && kind != csv::CellKind::missing) return std::nullopt;
+  }
+  Numbers out;
+  out.reserve(text.codes.size());
+  for (const std::uint32_t code : text.codes)
+    out.push_back(code == Text::missing ? std::numeric_limits<double>::quiet_NaN() : values[code]);
+  return out;
 }
 
 std::string factor_remark(const Table& table, const Column& column) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "fit/data_source.hpp"
@@ -194,14 +195,27 @@ class GroupsOfRows {
   std::vector<RowGroups> groups_;
 };
 
+// Text where the fit had numbers. Groups and levels may be spelled as text: "12", and "12.0" too, is the
+// group 12, as it would be in a file. Elsewhere it is a mistake, with its place.
+void make_numbers(const Formula& formula, const Table& table, Column& column) {
+  std::optional<Numbers> numbers = spelled_numbers(column.text());
+  if (!numbers) throw not_numbers(table, column);
+  if (!only_levels_matter(formula, column.name))
+    throw DataError(table.source.name,
+                    fmt::format("column \"{}\" holds numbers as text (\"{}\"), but it held "
+                                "numbers in the data of the fit; convert it to numbers",
+                                column.name, column.text().levels.empty() ? "" : column.text().levels[0]));
+  column.cells = *std::move(numbers);
+}
+
 // Gives the columns the types that they had in the fit: numbers that are 0 and 1 may stand for FALSE and
-// TRUE, and the other way round. Text where the fit had numbers is a mistake, with its place.
-void agree_on_types(const KeptRun& run, Table& table) {
+// TRUE, and the other way round.
+void agree_on_types(const KeptRun& run, const Formula& formula, Table& table) {
   for (Column& column : table.columns) {
     const auto used = std::find_if(run.columns.begin(), run.columns.end(),
                                    [&](const UsedColumn& c) { return c.name == column.name; });
     if (used == run.columns.end() || used->text) continue;
-    if (column.is_text()) throw not_numbers(table, column);
+    if (column.is_text()) make_numbers(formula, table, column);
     column.make_doubles();
     const std::span<const double> cells = column.values();
     const auto odd =
@@ -234,7 +248,7 @@ PredictAccount predict(const PredictOptions& options, const KeptRun& run, Reader
   const std::vector<std::string> wanted = columns_of_rows(formula, false);
   check_header(data, reader.header(), wanted);
   Table table = reader.read(wanted, [&](double share) { show("reading " + data, share); });
-  agree_on_types(run, table);
+  agree_on_types(run, formula, table);
   const NewRows rows(formula, run.recipe, table, row_options(options));
   const PredictionType type = type_of(options.type);
   const std::size_t outputs = outputs_of(options, run).size();

@@ -62,18 +62,23 @@ T RunDirectory::field(const char* name) const {
   }
 }
 
-RunDirectory RunDirectory::create(const std::string& path) {
-  std::error_code error;
-  if (fs::exists(path + "/run.json", error))
-    throw DataError(path,
-                    "`out`: holds a run already; choose another directory, or continue it with `resume`");
+RunDirectory RunDirectory::create(const std::string& path, Purpose purpose) {
+  const std::string asked_by = purpose == Purpose::fit ? "`out`: " : "";
   RunDirectory directory(path);
-  directory.place_ = std::make_shared<ResultDirectory>(path);
+  std::error_code error;
+  if (fs::exists(directory.file("run.json"), error)) {
+    // Only a run that is not finished can be continued, and only by a fit.
+    const bool goes_on = purpose == Purpose::fit && directory.status() != "finished";
+    throw DataError(path, fmt::format("{}holds a run already; choose another directory, or {}", asked_by,
+                                      goes_on ? fmt::format("continue it with `resume` and `out {}`", path)
+                                              : "delete this one first"));
+  }
+  directory.place_ = std::make_shared<ResultDirectory>(path, asked_by);
   // Find out now, not after an hour of sampling, whether the directory can be written to.
   try {
     write_file(directory.file("run.json"), "{}\n");
   } catch (const DataError& e) {
-    throw DataError(path, std::string("`out`: not writable: ") + e.what());
+    throw DataError(path, fmt::format("{}not writable: {}", asked_by, e.what()));
   }
   std::remove(directory.file("run.json").c_str());
   return directory;

@@ -19,9 +19,11 @@ namespace mlo {
 
 class RunDirectory {
  public:
+  // For the option `out` of a fit, which runs and may be resumed, or to save a fit that is complete.
+  enum class Purpose { fit, save };
   // Makes the directory, which must not exist or be empty. Throws DataError. If nothing is written to it, it
   // is removed with the last copy of the object.
-  [[nodiscard]] static RunDirectory create(const std::string& path);
+  [[nodiscard]] static RunDirectory create(const std::string& path, Purpose purpose = Purpose::fit);
   // Opens a directory that create() made. Throws DataError.
   [[nodiscard]] static RunDirectory open(const std::string& path);
 

@@ -89,7 +89,7 @@ FitResult read_fit(const std::string& run_directory) {
 }
 
 void save_fit(const FitResult& fit, const std::string& run_directory) {
-  RunDirectory::create(run_directory).finish(fit.options, fit.fingerprint, fit);
+  RunDirectory::create(run_directory, RunDirectory::Purpose::save).finish(fit.options, fit.fingerprint, fit);
 }
 
 }  // namespace mlo

@@ -85,6 +85,19 @@ constexpr std::array<Column, 10> columns{
      {"ess tail", "Effective draws for its tails", "n w2"},
      {"R-hat", "1 if the chains agree; above 1.01 they have not mixed", "n w1"}}};
 
+// A name that may be broken after a colon, as in CLASS:TERM, and after an underscore, before it is broken
+// anywhere.
+std::string breakable(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find_first_of(":_"), name.size() - 1) + 1;
+    out += xml_escaped(name.substr(0, end));
+    name.remove_prefix(end);
+    if (!name.empty()) out += "<wbr>";
+  }
+  return out;
+}
+
 std::string level_words(std::size_t shown, std::size_t all) {
   return shown == all ? std::string()
                       : fmt::format(" The {} lowest and the {} highest of {} levels are shown.",
@@ -134,7 +147,7 @@ Section coefficient_table(const ReportInput& input) {
         "<tr data-j=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n w1\">{}</td><td "
         "class=\"g\">{}</td><td class=\"n w1\">{}</td><td class=\"n w1\">{}</td><td class=\"n w3\">{}</td><td "
         "class=\"n w2\">{}</td><td class=\"n w2\">{}</td><td class=\"n w1{}\">{}</td></tr>\n",
-        j, xml_escaped(p.name), rounded(p.mean, p), two_digits(p.sd), row_interval(p, range),
+        j, breakable(p.name), rounded(p.mean, p), two_digits(p.sd), row_interval(p, range),
         rounded(p.hpd_low, p), rounded(p.hpd_high, p), two_digits(p.mcse_mean), whole(p.ess_bulk),
         whole(p.ess_tail), bad ? " bad" : "",
         std::isfinite(p.rhat) ? fmt::format("{:.3f}", p.rhat) : std::string("\u2013"));

@@ -1030,8 +1030,7 @@ class Output(BadInputTest):
     def test_a_directory_that_holds_a_run_is_not_overwritten(self):
         self.good("fit", "data.csv", "y ~ x1", "--out", "run", *SHORT)
         before = {name: self.read("run", name) for name in self.files("run")}
-        self.refused_out("run: --out: holds a run already; choose another directory, or continue it with --resume",
-                         "run")
+        self.refused_out("run: --out: holds a run already; choose another directory, or delete this one first", "run")
         self.assertEqual({name: self.read("run", name) for name in self.files("run")}, before)
 
     def test_a_file_is_not_taken_for_a_directory(self):

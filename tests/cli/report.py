@@ -257,6 +257,26 @@ class Page(CommandTest):
         self.assertEqual(self.read("report.pdf")[:5], b"%PDF-")
         self.assertEqual(b.problems, [])
 
+    def test_names_of_classes_and_terms_are_broken_between_words(self):
+        classes, soils = ("Lodgepole_pine", "Spruce/fir", "Krummholz"), ("sandy", "rocky outcrop")
+        rows = [f"{classes[k % 3]},{(k * 37 % 101) / 101},{soils[k * 7 % 11 % 2]}" for k in range(300)]
+        self.write("covers.csv", "cover,Horizontal_Distance_To_Roadways,soil\n" + "\n".join(rows) + "\n")
+        self.good("fit", "covers.csv", "cover ~ Horizontal_Distance_To_Roadways + soil", "--family", "softmax", "--seed", "5",
+                  "--quiet", "--out", "covers", "--report")
+        b = self.browser
+        b.size(1200, 900)
+        b.open(self.path("covers", "report.html"))
+        # A text node is a part of a name up to a colon or an underscore, or words with blanks, where it may be broken too.
+        broken = b.run(
+            "[...document.querySelectorAll('#table tbody th')].flatMap(th => [...th.querySelector('a, :scope').childNodes])"
+            ".filter(node => { const r = document.createRange(); r.selectNodeContents(node);"
+            " return node.nodeType === 3 && !node.data.includes(' ') && r.getClientRects().length > 1; }).map(n => n.data)")
+        self.assertEqual(broken, [])
+        self.assertEqual(self.names()[1], "Lodgepole_pine:Horizontal_Distance_To_Roadways")
+        # All columns are seen without scrolling.
+        self.assertEqual(b.run("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll.table'))"), 0)
+        self.assertEqual(b.problems, [])
+
     def test_every_picture_and_control_has_a_name(self):
         b = self.browser
         nameless = b.run(

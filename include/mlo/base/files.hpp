@@ -11,12 +11,12 @@ namespace mlo {
 // and DataError says why (no space, no permission, ...).
 void write_file(const std::string& file, std::string_view contents);
 
-// A directory for results, new or empty. It is made, with its parents, unless it exists. Throws DataError,
-// which names the option `out`, if it cannot be made or is not empty. The destructor removes it if it was
-// made here and is still empty.
+// A directory for results, new or empty. It is made, with its parents, unless it exists. Throws DataError if
+// it cannot be made or is not empty; the message begins with `asked_by`, usually the option `out`. The
+// destructor removes it if it was made here and is still empty.
 class ResultDirectory {
  public:
-  explicit ResultDirectory(const std::string& path);
+  explicit ResultDirectory(const std::string& path, const std::string& asked_by = "`out`: ");
   ~ResultDirectory();
   ResultDirectory(const ResultDirectory&) = delete;
   ResultDirectory& operator=(const ResultDirectory&) = delete;

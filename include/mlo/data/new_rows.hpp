@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mlo/data/design.hpp"
@@ -19,6 +20,10 @@ namespace mlo {
 
 // The columns that a formula's rows are made from. The response's columns are among them only if `response`.
 [[nodiscard]] std::vector<std::string> columns_of_rows(const Formula& formula, bool response);
+
+// Whether the formula's rows use the column for its levels only: as the groups of (1 | g), or in factor(g).
+// Then numbers and text that look the same mean the same.
+[[nodiscard]] bool only_levels_matter(const Formula& formula, std::string_view column);
 
 // Throws DataError if the data lack a wanted column; it names the nearest one that there is.
 void check_header(const std::string& data, std::span<const std::string> header,

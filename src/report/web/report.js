@@ -366,7 +366,7 @@
 
   // A parameter's name in the table leads to its card.
   for (const row of rows) {
-    const th = row.cells[0], a = make("a", "", th.textContent);
+    const th = row.cells[0], a = make("a");
     a.href = "#parameters";
     a.title = "Density, trace and ranks";
     a.addEventListener("click", () => {
@@ -375,7 +375,7 @@
       page = 0;
       update();
     });
-    th.textContent = "";
+    a.append(...th.childNodes);  // with the places where the name may be broken
     th.append(a);
   }
 
