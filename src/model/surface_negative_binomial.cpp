@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "mlo/base/special.hpp"
@@ -31,9 +30,11 @@ double power(double x, int k) noexcept {
   return out;
 }
 
-// D^j (1 - D)^(degree - j) L at x, by j; degree <= 4.
-std::array<double, 5> psis(int degree, double x) noexcept {
-  std::array<double, 5> out{};
+// D^j (1 - D)^(degree - j) L at x, by j; degree <= 4. Known when compiled, so that its loops are unrolled.
+using Psis = std::array<double, 5>;
+template <int degree>
+Psis psis(double x) noexcept {
+  Psis out{};
   if (x < -2) {
     // L = e^x - e^2x / 2 + ...
     const double unit = std::exp(x);
@@ -58,41 +59,20 @@ std::array<double, 5> psis(int degree, double x) noexcept {
   return out;
 }
 
-// The suprema of |psi_jk| over intervals, from a table of cells: rows of maxima over 1, 2, 4, ... cells.
+// The suprema of |psi_jk|, j + k = degree, over intervals, from a table of cells: rows of maxima over 1, 2,
+// 4,
+// ... cells. Those of all j are side by side: they are read together.
 class PsiSuprema {
  public:
-  // psis() at the ends of all parts of cells.
-  using Values = std::vector<std::array<double, 5>>;
-  [[nodiscard]] static Values values(int degree) {
-    Values out(count * parts + 1);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = psis(degree, low + static_cast<double>(i) * width / parts);
-    return out;
+  template <int degree>
+  static PsiSuprema of() {
+    std::vector<Psis> values(count * parts + 1);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = psis<degree>(low + static_cast<double>(i) * width / parts);
+    return PsiSuprema(values);
   }
 
-  PsiSuprema(int j, const Values& values) : j_(j) {
-    const auto value = [&](std::size_t i) { return values[i][static_cast<std::size_t>(j)]; };
-    std::vector<double> cells(count);
-    for (std::size_t c = 0; c < count; ++c) {
-      // Where the function moves by d from one of the points to the next, it is nowhere between them larger
-      // than the larger of the two by more than d: its derivatives are smooth on the scale of 1.
-      double sup = 0, most = 0;
-      for (std::size_t i = c * parts; i < (c + 1) * parts; ++i) {
-        sup = std::max({sup, std::abs(value(i)), std::abs(value(i + 1))});
-        most = std::max(most, std::abs(value(i + 1) - value(i)));
-      }
-      cells[c] = sup + most;
-    }
-    levels_.push_back(cells);
-    for (std::size_t step = 1; 2 * step <= count; step *= 2) {
-      std::vector<double> next(count - 2 * step + 1);
-      const std::vector<double>& last = levels_.back();
-      for (std::size_t c = 0; c < next.size(); ++c) next[c] = std::max(last[c], last[c + step]);
-      levels_.push_back(std::move(next));
-    }
-  }
-
-  // Where an interval is in the tables, the same for all j and k: two runs of 2^level cells that cover it.
+  // Where an interval is in the tables, the same for all degrees: two runs of 2^level cells that cover it.
   struct Place {
     std::size_t level, first, second;
     double to;
@@ -102,21 +82,50 @@ class PsiSuprema {
     const auto level = static_cast<std::size_t>(std::bit_width(last - first + 1) - 1);
     return {level, first, last + 1 - (std::size_t{1} << level), to};
   }
-  [[nodiscard]] double operator()(const Place& at) const noexcept {
-    const std::vector<double>& maxima = levels_[at.level];
-    const double sup = std::max(maxima[at.first], maxima[at.second]);
+  // By j.
+  [[nodiscard]] Psis operator()(const Place& at) const noexcept {
+    const std::vector<Psis>& maxima = levels_[at.level];
+    Psis out = larger(maxima[at.first], maxima[at.second]);
     // Beyond the table: on the left all fall towards 0, on the right only L itself grows, like x.
-    return j_ == 0 && at.to > high ? std::max(sup, at.to) : sup;
+    if (at.to > high) out[0] = std::max(out[0], at.to);
+    return out;
   }
 
  private:
   static constexpr double low = -40, high = 40, width = 1.0 / 16;
   static constexpr std::size_t count = 1280, parts = 8;
+
+  // From the values at the ends of all parts of cells.
+  explicit PsiSuprema(const std::vector<Psis>& values) {
+    std::vector<Psis> cells(count);
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t j = 0; j < cells[c].size(); ++j) {
+        // Where the function moves by d from one of the points to the next, it is nowhere between them larger
+        // than the larger of the two by more than d: its derivatives are smooth on the scale of 1.
+        double sup = 0, most = 0;
+        for (std::size_t i = c * parts; i < (c + 1) * parts; ++i) {
+          sup = std::max({sup, std::abs(values[i][j]), std::abs(values[i + 1][j])});
+          most = std::max(most, std::abs(values[i + 1][j] - values[i][j]));
+        }
+        cells[c][j] = sup + most;
+      }
+    levels_.push_back(std::move(cells));
+    for (std::size_t step = 1; 2 * step <= count; step *= 2) {
+      std::vector<Psis> next(count - 2 * step + 1);
+      const std::vector<Psis>& last = levels_.back();
+      for (std::size_t c = 0; c < next.size(); ++c) next[c] = larger(last[c], last[c + step]);
+      levels_.push_back(std::move(next));
+    }
+  }
+  static Psis larger(const Psis& a, const Psis& b) noexcept {
+    Psis out;
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] = std::max(a[j], b[j]);
+    return out;
+  }
   static std::size_t cell(double x) noexcept {
     return static_cast<std::size_t>(std::clamp((x - low) / width, 0.0, static_cast<double>(count - 1)));
   }
-  int j_;
-  std::vector<std::vector<double>> levels_;
+  std::vector<std::vector<Psis>> levels_;
 };
 
 // The Taylor coefficients of A_y about the centre, for y up to a largest: A^(n) / n!.
@@ -162,12 +171,11 @@ class CountSeries {
 class NegativeBinomialSurface final : public RowSurface {
  public:
   NegativeBinomialSurface(double log_size, double largest)
-      : log_size_(log_size), size_(std::exp(log_size)), counts_(log_size, static_cast<std::size_t>(largest)) {
-    for (const int degree : {3, 4}) {
-      const PsiSuprema::Values values = PsiSuprema::values(degree);
-      for (int j = 0; j <= degree; ++j) sup_[index(j, degree - j)].emplace(j, values);
-    }
-  }
+      : log_size_(log_size),
+        size_(std::exp(log_size)),
+        counts_(log_size, static_cast<std::size_t>(largest)),
+        thirds_(PsiSuprema::of<3>()),
+        fourths_(PsiSuprema::of<4>()) {}
 
   void shapes(std::span<const double> eta, std::span<const double> y,
               std::span<SurfaceShape> out) const noexcept override {
@@ -179,15 +187,22 @@ class NegativeBinomialSurface final : public RowSurface {
     const std::size_t n = rows.size();
     const double wider = std::exp(width), k = size_ * wider;
     const auto terms = monomials(order);
+    // Which degrees the order's monomials have: 3, 4, or, for mixed, both.
+    const bool third = order != JointOrder::three, fourth = order != JointOrder::two;
     for (std::size_t i = 0; i < n; ++i) {
       const double around = reach[i] + width, y = rows.b[i];
       const PsiSuprema::Place at = PsiSuprema::place(rows.a[i] - around, rows.a[i] + around);
+      std::array<Psis, 2> sups{};
+      if (third) sups[0] = thirds_(at);
+      if (fourth) sups[1] = fourths_(at);
+      // |L^(n)| <= L'' for n >= 2, and L'' changes by a factor of e^|u| at most.
+      const double counts = wider * 2 * counts_[y][2];
       for (std::size_t m = 0; m < terms.size(); ++m) {
         const auto [dt, du] = terms[m];
-        double sup = k * (*sup_[index(dt, du)])(at);
-        if (y > 0) sup += y * (*sup_[index(dt + du, 0)])(at);
-        // |L^(n)| <= L'' for n >= 2, and L'' changes by a factor of e^|u| at most.
-        if (dt == 0) sup += wider * 2 * counts_[y][2];
+        const Psis& psi = sups[dt + du == 3 ? 0 : 1];
+        double sup = k * psi[static_cast<std::size_t>(dt)];
+        if (y > 0) sup += y * psi[static_cast<std::size_t>(dt + du)];
+        if (dt == 0) sup += counts;
         out[m * n + i] = sup;
       }
     }
@@ -196,7 +211,7 @@ class NegativeBinomialSurface final : public RowSurface {
   void thirds(const SurfaceRows& rows, const SurfaceThirds& out) const noexcept override {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const double y = rows.b[i];
-      const auto psi = psis(3, rows.a[i]);
+      const Psis psi = psis<3>(rows.a[i]);
       const double third = y > 0 ? y * psi[3] : 0;
       out.ttt[i] = -size_ * psi[3] - third;
       out.ttu[i] = -size_ * psi[2] + third;
@@ -214,8 +229,6 @@ class NegativeBinomialSurface final : public RowSurface {
   }
 
  private:
-  static constexpr std::size_t index(int j, int k) noexcept { return static_cast<std::size_t>(5 * j + k); }
-
   struct End {
     double t, u, exp_rest;  // what is left of e^u after `degree`
   };
@@ -299,7 +312,7 @@ class NegativeBinomialSurface final : public RowSurface {
   SoftplusCurve softplus_;
   double log_size_, size_;
   CountSeries counts_;
-  std::array<std::optional<PsiSuprema>, 25> sup_;  // of degrees 3 and 4
+  PsiSuprema thirds_, fourths_;
 };
 
 }  // namespace

@@ -102,12 +102,13 @@ class JointRows {
                               {batch.suprema.data(), terms.size() * count});
       auto& size = batch.sizes[s];
       std::fill_n(size.begin(), count, 0.0);
-      for (std::size_t m = 0; m < terms.size(); ++m)
-        for (std::size_t k = 0; k < count; ++k) {
-          double power = expected[m] * batch.suprema[m * count + k];
-          for (int j = 0; j < terms[m].j; ++j) power *= batch.lengths[k];
-          size[k] += power;
-        }
+      for (std::size_t m = 0; m < terms.size(); ++m) {
+        double* const power = batch.suprema.data() + m * count;
+        for (std::size_t k = 0; k < count; ++k) power[k] *= expected[m];
+        for (int j = 0; j < terms[m].j; ++j)
+          for (std::size_t k = 0; k < count; ++k) power[k] *= batch.lengths[k];
+        for (std::size_t k = 0; k < count; ++k) size[k] += power[k];
+      }
     }
     for (std::size_t k = 0; k < count; ++k)
       batch.bounds[k] =
@@ -290,18 +291,24 @@ std::array<double, most_monomials> expected_sizes(JointOrder order, std::size_t 
 double expected_largest(JointOrder order, std::size_t p) {
   const auto terms = monomials(order);
   const auto expected = expected_sizes(order, p, 1);
+  std::array<double, most_monomials> unit{};
+  for (std::size_t m = 0; m < terms.size(); ++m)
+    unit[m] = 1 / (factorial(terms[m].j) * factorial(terms[m].k) * expected[m]);
+  const auto powers = [](double x) { return std::array{1.0, x, x * x, x * x * x, x * x * x * x}; };
   Stream stream({.seed = 1, .chain = 0, .purpose = Purpose::rows, .iteration = 0});
   constexpr int pairs = 256;
+  std::vector<double> point(p + 1);
   double sum = 0;
   for (int i = 0; i < pairs; ++i) {
     std::array<double, most_monomials> sizes{};
     for (int end = 0; end < 2; ++end) {
+      normals(stream, point);
       double square = 0;
-      for (std::size_t j = 0; j < p; ++j) square += std::pow(normal(stream), 2);
-      const double r = std::sqrt(square), u = std::abs(normal(stream));
+      for (std::size_t j = 0; j < p; ++j) square += point[j] * point[j];
+      const auto r = powers(std::sqrt(square)), u = powers(std::abs(point[p]));
       for (std::size_t m = 0; m < terms.size(); ++m)
-        sizes[m] += std::pow(r, terms[m].j) * std::pow(u, terms[m].k) /
-                    (factorial(terms[m].j) * factorial(terms[m].k) * expected[m]);
+        sizes[m] +=
+            r[static_cast<std::size_t>(terms[m].j)] * u[static_cast<std::size_t>(terms[m].k)] * unit[m];
     }
     sum += *std::max_element(sizes.begin(), sizes.end());
   }

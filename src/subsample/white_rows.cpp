@@ -51,19 +51,37 @@ HWY_INLINE V OuterSum(D d, const float* coefficients, const float* v) {
   else
     return hn::MulAdd(hn::Set(d, v[k]), sum, OuterSum<k - 1>(d, coefficients, v));
 }
+template <std::size_t dim>
 double ShortCubic(const float* coefficients, const float* v) {
   const D d;
   V total = hn::Zero(d);
   for (std::size_t part = 0; part < 8; part += hn::Lanes(d))
-    total = hn::MulAdd(OuterSum<7>(d, coefficients + part, v), hn::LoadU(d, v + part), total);
+    total = hn::MulAdd(OuterSum<dim - 1>(d, coefficients + part, v), hn::LoadU(d, v + part), total);
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, total)));
 }
 
 // First the products v_j v_k of all pairs j <= k, k by k; then, for each block of 8 l's, one long sum over
 // pairs.
 double WhiteCubic(const float* coefficients, std::size_t dim, const float* v) {
-  if (dim == 0) return 0;
-  if (dim <= 8) return ShortCubic(coefficients, v);
+  switch (dim) {
+    case 0:
+      return 0;
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+      return ShortCubic<4>(coefficients, v);
+    case 5:
+      return ShortCubic<5>(coefficients, v);
+    case 6:
+      return ShortCubic<6>(coefficients, v);
+    case 7:
+      return ShortCubic<7>(coefficients, v);
+    case 8:
+      return ShortCubic<8>(coefficients, v);
+    default:
+      break;
+  }
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t most = CubicForm::max_dim * (CubicForm::max_dim + 1) / 2 + 8;
