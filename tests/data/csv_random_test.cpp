@@ -110,7 +110,10 @@ Column reference_column(const std::vector<Record>& records, std::size_t j) {
     text.codes.push_back(static_cast<std::uint32_t>(known - text.levels.begin()));
     if (known == text.levels.end()) text.levels.push_back(word);
     if (number) continue;
-    if (!text.words) text.words.emplace().first = numbers.size() - 1;
+    if (!text.words) {
+      text.words = Text::Words();
+      text.words->first = numbers.size() - 1;
+    }
     ++text.words->count;
   }
   if (!words) {
