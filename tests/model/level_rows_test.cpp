@@ -42,7 +42,7 @@ class LevelRows : public ::testing::TestWithParam<const char*> {
  protected:
   const RowStore x{testing::design_of(table(), GetParam())};
   const Design& design = x.design();
-  const auto p() const { return static_cast<Eigen::Index>(x.dim()); }
+  auto p() const { return static_cast<Eigen::Index>(x.dim()); }
   Eigen::VectorXd row(std::size_t i) const {
     Eigen::VectorXd out(p());
     design.working_row(i, {out.data(), x.dim()});
