@@ -53,19 +53,12 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   }
   const Eigen::VectorXd moved = next - alpha_;
   // The effects' priors are in the proposal's law; the coefficients' only up to their quadratic expansion.
-  const auto prior_of = [&](const Eigen::VectorXd& alpha) {
-    GroupedPoint at;
-    at.coefficients = reference_->at().coefficients;
-    at.log_second = point_.log_second;
-    for (std::size_t j = 0; j < q; ++j) at.coefficients[j] += alpha[index(j)];
-    return model_->log_prior_of_main(at);
-  };
   const auto quadratic = [&](const Eigen::VectorXd& alpha) {
     return prior_gradient_.dot(alpha) - 0.5 * alpha.dot(prior_information_ * alpha);
   };
   double log_ratio = 0;
   if (!model_->layout().quadratic_coefficients())
-    log_ratio += prior_of(next) - prior_of(alpha_) - quadratic(next) + quadratic(alpha_);
+    log_ratio += prior_of_main(next) - prior_of_main(alpha_) - quadratic(next) + quadratic(alpha_);
   if (all_rows()) {
     if (!walk)
       log_ratio +=
@@ -311,6 +304,14 @@ double LevelKernel::likelihood_polynomial() {
     });
   }
   return groups_.size() > 2 ? sum + cells_ : sum;
+}
+
+double LevelKernel::prior_of_main(const Eigen::VectorXd& alpha) const {
+  GroupedPoint at;
+  at.coefficients = reference_->at().coefficients;
+  at.log_second = point_.log_second;
+  for (std::size_t j = 0; j < at.coefficients.size(); ++j) at.coefficients[j] += alpha[index(j)];
+  return model_->log_prior_of_main(at);
 }
 
 // Of all parameters.

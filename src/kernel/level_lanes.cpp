@@ -117,6 +117,22 @@ double AllMovedOf(const Levels& levels, Range range) {
   return sum_of(sum);
 }
 
+// The mean and the precision of the only effect's law, as the expansion gives them with the prior's.
+HWY_INLINE void effect_moments(const Lanes<1>& of, V tau, V at, V& mean, V& precision) {
+  const Levels& levels = of.of;
+  if (levels.product) return of.product_law(tau, at, mean, precision);
+  const V bend = hn::Max(of.load(levels.bend), hn::Mul(set(least_precision), of.field(levels.at.h)));
+  const V slope = hn::Mul(set(levels.precision), of.load(levels.linear));
+  precision = hn::Add(hn::Max(hn::Mul(set(levels.precision), bend), zero()), tau);
+  mean = hn::Div(hn::MulAdd(tau, at, slope), precision);
+  if (!of.has_curves()) return;
+  V mode;
+  V own;
+  of.curve_law(tau, at, mode, own);
+  mean = hn::IfThenElse(of.curved(), mode, mean);
+  precision = hn::IfThenElse(of.curved(), own, precision);
+}
+
 template <int fixed>
 double RescaleOf(const Levels& levels, const double* omega, Range range) {
   V sum = zero();
@@ -125,33 +141,12 @@ double RescaleOf(const Levels& levels, const double* omega, Range range) {
     const auto mu = of.prior_mean(), beta = of.vector(levels.beta);
     typename Lanes<fixed>::Vector next;
     if constexpr (fixed == 1) {
-      const V tau = of.omega(levels.omega, 0, 0), tau_next = of.omega(omega, 0, 0);
       V m;
       V p;
       V m_next;
       V p_next;
-      if (levels.product) {
-        of.product_law(tau, mu.v[0], m, p);
-        of.product_law(tau_next, mu.v[0], m_next, p_next);
-      } else {
-        const V bend = hn::Max(of.load(levels.bend), hn::Mul(set(least_precision), of.field(levels.at.h)));
-        const V h = hn::Max(hn::Mul(set(levels.precision), bend), zero());
-        const V slope = hn::Mul(set(levels.precision), of.load(levels.linear));
-        p = hn::Add(h, tau);
-        p_next = hn::Add(h, tau_next);
-        m = hn::Div(hn::MulAdd(tau, mu.v[0], slope), p);
-        m_next = hn::Div(hn::MulAdd(tau_next, mu.v[0], slope), p_next);
-        if (of.has_curves()) {
-          V mode;
-          V own;
-          of.curve_law(tau, mu.v[0], mode, own);
-          m = hn::IfThenElse(of.curved(), mode, m);
-          p = hn::IfThenElse(of.curved(), own, p);
-          of.curve_law(tau_next, mu.v[0], mode, own);
-          m_next = hn::IfThenElse(of.curved(), mode, m_next);
-          p_next = hn::IfThenElse(of.curved(), own, p_next);
-        }
-      }
+      effect_moments(of, of.omega(levels.omega, 0, 0), mu.v[0], m, p);
+      effect_moments(of, of.omega(omega, 0, 0), mu.v[0], m_next, p_next);
       const V ratio = hn::Div(p, p_next);
       next.v[0] = hn::MulAdd(hn::Sub(beta.v[0], m), hn::Sqrt(ratio), m_next);
       sum = hn::MulAdd(set(0.5), special::log(Doubles(), ratio), sum);

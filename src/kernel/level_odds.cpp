@@ -287,14 +287,7 @@ void LevelKernel::scale_by_odds(std::size_t k, Stream& stream, StepInfo& info) {
     lifted = best_lift - odds.best_lift;
     if (!std::isfinite(lifted)) return;
     along[same] = lifted / odds.rows->fixed()[same];
-    const auto prior = [&](const Eigen::VectorXd& alpha) {
-      GroupedPoint at;
-      at.coefficients = reference_->at().coefficients;
-      at.log_second = point_.log_second;
-      for (std::size_t j = 0; j < at.coefficients.size(); ++j) at.coefficients[j] += alpha[index(j)];
-      return model_->log_prior_of_main(at);
-    };
-    log_ratio += prior(alpha_ + along) - prior(alpha_);
+    log_ratio += prior_of_main(alpha_ + along) - prior_of_main(alpha_);
   }
   const double lift = of.lift + lifted;
   log_ratio += sum_over_parts(*pool_, blocks,

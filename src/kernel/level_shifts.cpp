@@ -18,7 +18,6 @@ void LevelKernel::shift(std::size_t k, std::size_t effect, Stream& stream) {
   const Eigen::VectorXd& twin = model_->twin(k, effect);
   if (twin.size() == 0) return;
   Group& group = groups_[k];
-  const auto q = static_cast<std::size_t>(alpha_.size());
   const Eigen::VectorXd bent = prior_information_ * twin;
   const double information =
       static_cast<double>(group.levels) * group.omega(index(effect), index(effect)) + twin.dot(bent);
@@ -28,12 +27,7 @@ void LevelKernel::shift(std::size_t k, std::size_t effect, Stream& stream) {
   if (!model_->layout().quadratic_coefficients()) {
     const auto excess = [&](double by) {  // of the prior over its expansion
       const Eigen::VectorXd alpha = alpha_ + by * twin;
-      GroupedPoint at;
-      at.coefficients = reference_->at().coefficients;
-      at.log_second = point_.log_second;
-      for (std::size_t j = 0; j < q; ++j) at.coefficients[j] += alpha[index(j)];
-      return model_->log_prior_of_main(at) - prior_gradient_.dot(alpha) +
-             0.5 * alpha.dot(prior_information_ * alpha);
+      return prior_of_main(alpha) - prior_gradient_.dot(alpha) + 0.5 * alpha.dot(prior_information_ * alpha);
     };
     if (!accepts(stream, excess(moved) - excess(0))) return;
   }

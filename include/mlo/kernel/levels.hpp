@@ -50,8 +50,8 @@ struct LevelOptions {
   bool all_rows = false;
   // With all_rows: rows are read as odds, in passes that are far faster. The reference must have them.
   bool odds = false;
-  std::size_t scale_moves =
-      2;                   // of a covariance together with its effects, per sweep, if groupings are crossed
+  // Of a covariance together with its effects, per sweep, if groupings are crossed.
+  std::size_t scale_moves = 2;
   double most_boost = 24;  // RowBoost's
   // Not null: the groupings are this model's factors, whose standard deviations are known and whose priors
   // decide (factors.hpp). It must outlive the kernel.
@@ -249,6 +249,7 @@ class LevelKernel {
   [[nodiscard]] double likelihood_polynomial();
   [[nodiscard]] double log_posterior(double polynomial);
   [[nodiscard]] double log_prior();
+  [[nodiscard]] double prior_of_main(const Eigen::VectorXd& alpha) const;  // of coefficients, and the second
   [[nodiscard]] double prior_of_factors() const;
   // The change of the expansion of one level, for a move of its effect.
   [[nodiscard]] double level_surrogate(std::size_t k, std::size_t level, double from,
