@@ -76,8 +76,8 @@ py::list family_list() {
   for (const FamilySpec* family : families()) {
     py::list numbers;
     for (const FamilyNumber& n : family->simulation.numbers) numbers.append(std::string(n.name));
-    out.append(py::dict("name"_a = std::string(family->name), "response"_a = std::string(family->response),
-                        "parameters"_a = std::string(family->parameters),
+    out.append(py::dict("name"_a = std::string(family->name), "response"_a = in_python(family->response),
+                        "parameters"_a = in_python(family->parameters),
                         "columns"_a = family->simulation.columns, "simulation"_a = numbers));
   }
   return out;

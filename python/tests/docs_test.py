@@ -64,6 +64,12 @@ class Docs(PlaceTest):
                 if not name.startswith("_") and name not in ("keys", "title", "seed", "formula", "family"):
                     self.assertTrue(inspect.getdoc(member), f"{kind.__name__}.{name}")
 
+    def test_options_are_named_as_python_writes_them(self):
+        listed = [f"{row['response']} {row['parameters']}" for row in mlo._core.families()]
+        for text in (inspect.getdoc(mlo.fit), *listed):
+            for name in ("prior-for", "known-sigma", "known-mean"):
+                self.assertNotIn(name, text)
+
     def test_stubs_are_those_of_the_table(self):
         sys.path.append(os.path.join(SOURCE, "python"))
         import make_stubs

@@ -84,13 +84,23 @@ std::string explain(const CLI::ParseError& e, const CLI::App& app) {
   if (text.rfind(unexpected, 0) == 0) return "unknown option or extra argument: " + after(unexpected);
   if (text.rfind(several, 0) == 0)  // the parser's own list is in reverse
     return fmt::format("unknown options or extra arguments: {}", fmt::join(app.remaining(true), " "));
-  if (text.rfind(convert, 0) == 0) return "not a number that this option takes: " + after(convert);
-  // "--draws: 1 required INT missing", "--draws: At Most 1 required but received 2"
+  if (text.rfind(convert, 0) == 0) {  // "Could not convert: --coefficients = 1,a"
+    const std::string rest = after(convert);
+    const std::size_t equals = rest.find(" = ");
+    if (equals == std::string::npos) return "not a number that this option takes: " + rest;
+    return fmt::format("{} takes numbers (got \"{}\")", rest.substr(0, equals), rest.substr(equals + 3));
+  }
+  // "--draws: 1 required INT missing", "--prior-for: 2 required NAME PRIOR missing",
+  // "--draws: At Most 1 required but received 2"
   if (const std::size_t colon = text.find(": "); colon != std::string::npos) {
     const std::string_view rest = std::string_view(text).substr(colon);
     constexpr std::string_view most = ": At Most 1 required but received ";
     if (rest.starts_with(": 1 required ") && rest.ends_with(" missing"))
       return text.substr(0, colon) + " needs a value";
+    constexpr std::string_view two = ": 2 required ", missing = " missing";
+    if (rest.starts_with(two) && rest.ends_with(missing))
+      return fmt::format("{} needs two values: {}", text.substr(0, colon),
+                         rest.substr(two.size(), rest.size() - two.size() - missing.size()));
     if (rest.starts_with(most))
       return fmt::format("{} takes one value (got {})", text.substr(0, colon), rest.substr(most.size()));
   }

@@ -151,7 +151,7 @@ std::vector<Option> model_options() {
        .group = Group::model,
        .field = &FitOptions::prior_sd,
        .help = "Prior of the standard deviations of group effects, of which the part above 0 holds; for one "
-               "of them, prior-for sd_GROUP__EFFECT. Default: student_t(3, 0, 2.5), or with the sd of the "
+               "of them, `prior-for` sd_GROUP__EFFECT. Default: student_t(3, 0, 2.5), or with the sd of the "
                "response in place of 2.5 if that is larger",
        .rule = a_prior},
       {.name = "prior-cor",

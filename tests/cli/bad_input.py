@@ -825,6 +825,7 @@ class Options(BadInputTest):
 
     def test_an_option_without_a_value_or_with_two_is_named(self):
         for args, words in ((("--draws",), "--draws needs a value"), (("--save-groups",), "--save-groups needs a value"),
+                            (("--prior-for", "x1"), "--prior-for needs two values: NAME PRIOR"),
                             (("--draws", "5", "--draws", "6"), "--draws takes one value (got 2)")):
             result = self.mlo("fit", "data.csv", "y ~ x1", *args)
             self.assertEqual((result.code, result.stderr), (USAGE, f"mlo fit: {words}\nSee mlo fit --help.\n"))
@@ -878,6 +879,8 @@ class Options(BadInputTest):
                 (("gaussian", "--freedom", "3"), USAGE, "--freedom has no meaning with the family gaussian"),
                 (("poisson", "--size", "3"), USAGE, "--size has no meaning with the family poisson"),
                 (("logistic", "--coefficients", ""), USAGE, "--coefficients: must not be empty\nSee mlo simulate --help."),
+                (("logistic", "--coefficients", "1,a"), USAGE,
+                 '--coefficients takes numbers (got "1,a")\nSee mlo simulate --help.'),
                 (("logistic", "--intercept", ""), USAGE, "--intercept: must not be empty\nSee mlo simulate --help."),
                 (("gaussian-mean", "--intercept", "3"), USAGE,
                  "--intercept has no meaning with the family gaussian-mean"),
