@@ -130,6 +130,7 @@ Comparison in_python(Comparison comparison) {
 }
 
 void add_errors(py::module_& module) {
+  // By value, as pybind11 has it. NOLINTNEXTLINE(performance-unnecessary-value-param)
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

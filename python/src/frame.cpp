@@ -55,6 +55,7 @@ class Cells {
   }
   T operator[](std::size_t i) const noexcept {
     T value;
+    // Cells may be pointers to objects. NOLINTNEXTLINE(bugprone-sizeof-expression)
     std::memcpy(&value, first_ + static_cast<py::ssize_t>(i) * stride_, sizeof(T));
     return value;
   }
@@ -508,7 +509,10 @@ class FrameReader final : public Reader {
       for (std::size_t first = 0; first < rows_; first += ScatteredColumn::block_rows)
         for (ScatteredColumn& its : scattered)
           its.add(first, std::min(ScatteredColumn::block_rows, rows_ - first));
-      for (ScatteredColumn& its : scattered) table.columns[its.place()] = std::move(its).take();
+      for (ScatteredColumn& its : scattered) {
+        Column& column = table.columns[its.place()];
+        column = std::move(its).take();
+      }
     }
     TableReader reader(std::move(table));
     Table out = reader.read(wanted);

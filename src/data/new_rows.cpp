@@ -116,11 +116,11 @@ struct NewRows::Impl {
       offsets.push_back(binder.number(offset.arguments[0], "offset()"));
     plan = planned(formula, binder);
     if (r.groups.size() != formula.groups.size()) refuse_recipe();
-    for (std::size_t g = 0; g < formula.groups.size(); ++g) {
+    for (const auto& group : formula.groups) {
       Group& made = groups.emplace_back();
-      made.effects = effects_formula(formula, formula.groups[g]);
+      made.effects = effects_formula(formula, group);
       made.plan = planned(made.effects, binder);
-      made.grouping = grouping_variables(formula, formula.groups[g], binder);
+      made.grouping = grouping_variables(formula, group, binder);
     }
     if (recipe.learnt.size() != learnt) refuse_recipe();
     plain = PlainRows(plan, formula.intercept, recipe.names);

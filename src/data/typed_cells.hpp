@@ -76,9 +76,7 @@ class TypedColumn {
     if constexpr (std::floating_point<T>)
       if (std::isnan(value)) return add_missing();
     fmt::memory_buffer buffer;
-    if constexpr (std::same_as<T, bool>) {
-      fmt::format_to(std::back_inserter(buffer), "{}", value);
-    } else if constexpr (std::integral<T> && sizeof(T) == 1) {  // not a character
+    if constexpr (std::integral<T> && sizeof(T) == 1 && !std::same_as<T, bool>) {  // not a character
       fmt::format_to(std::back_inserter(buffer), "{}", static_cast<int>(value));
     } else {
       fmt::format_to(std::back_inserter(buffer), "{}", value);

@@ -547,6 +547,7 @@ HWY_AFTER_NAMESPACE();
     }
 
 // The usual numbers of effects are constants.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #undef MLO_BY_EFFECTS
 #define MLO_BY_EFFECTS(Result, Name, Parameters, Arguments) \
   Result Name Parameters {                                  \
@@ -554,5 +555,6 @@ HWY_AFTER_NAMESPACE();
     if (levels.at.d == 2) return Name##Of<2> Arguments;     \
     return Name##Of<0> Arguments;                           \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // the toggled guard

@@ -3,6 +3,7 @@
 // levels. docs/methods/levels.md has the maths, LevelKernel the order of the moves.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -67,6 +68,7 @@ struct Cells {
   static constexpr std::size_t chunk = 256;
   // The first chunk of a level. Every level has room for its last, shorter one.
   [[nodiscard]] std::size_t chunk_of(std::size_t level) const noexcept {
+    assert(starts != nullptr);
     return starts[level] / chunk + level;
   }
 };

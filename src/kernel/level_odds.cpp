@@ -24,8 +24,7 @@ struct LevelKernel::Odds {
     std::vector<double> t, next, logs, next_logs, centre, slope, bend, skew, mean;
   };
   explicit Odds(std::shared_ptr<const OddsRows> from) : rows(std::move(from)) {
-    for (std::size_t k = 0; k < rows->groups().size(); ++k) {
-      const OddsRows::Of& of = rows->groups()[k];
+    for (const OddsRows::Of& of : rows->groups()) {
       most_places = std::max(most_places, of.places());
       factors.emplace_back(of.slots(), 1.0);
       Slots& to = slots.emplace_back();
