@@ -235,7 +235,7 @@ std::unique_ptr<AnyModel> model_of(const PythonModel& model) {
 MethodOptions method_options(const Given& given) {
   FitOptions options;
   set_options(options, given);
-  MethodOptions out = options;
+  MethodOptions out = static_cast<const MethodOptions&>(options);
   check(out);
   settle(out);
   return out;

@@ -70,7 +70,7 @@ std::string spelling(std::string_view name, std::string_view value) {
   // `data` is an argument of fit, but an option of reproduce.
   const bool argument = option != nullptr && option->group == Option::Group::argument && !flag_of_command;
   if (argument && !value.empty()) return {};
-  const std::string flag = argument ? upper(name) : "--" + std::string(name);
+  std::string flag = argument ? upper(name) : "--" + std::string(name);
   if (value.empty()) return flag;
   const bool pair = option != nullptr && option->type() == Option::Type::pairs && option->rule.prior;
   return flag + ' ' + (pair ? quoted_pair(*option, value) : shell_quoted(value));

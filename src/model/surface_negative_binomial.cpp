@@ -52,7 +52,7 @@ Psis psis(double x) noexcept {
     double choose = 1;
     for (int i = 0; i <= k; ++i) {
       out[static_cast<std::size_t>(j)] +=
-          (i % 2 == 0 ? choose : -choose) * l[static_cast<std::size_t>(j + i)];
+          (i % 2 == 0 ? choose : -choose) * l[static_cast<std::size_t>(j) + static_cast<std::size_t>(i)];
       choose *= static_cast<double>(k - i) / (i + 1);
     }
   }
@@ -80,6 +80,8 @@ class PsiSuprema {
   [[nodiscard]] static Place place(double from, double to) noexcept {
     const std::size_t first = cell(from), last = cell(to);
     const auto level = static_cast<std::size_t>(std::bit_width(last - first + 1) - 1);
+    // cell() does not fall, so there is one at least.
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     return {level, first, last + 1 - (std::size_t{1} << level), to};
   }
   // By j.
@@ -201,7 +203,7 @@ class NegativeBinomialSurface final : public RowSurface {
         const auto [dt, du] = terms[m];
         const Psis& psi = sups[dt + du == 3 ? 0 : 1];
         double sup = k * psi[static_cast<std::size_t>(dt)];
-        if (y > 0) sup += y * psi[static_cast<std::size_t>(dt + du)];
+        if (y > 0) sup += y * psi[static_cast<std::size_t>(dt) + static_cast<std::size_t>(du)];
         if (dt == 0) sup += counts;
         out[m * n + i] = sup;
       }
@@ -291,7 +293,7 @@ class NegativeBinomialSurface final : public RowSurface {
   [[nodiscard]] double counts(int degree, double y, double u) const noexcept {
     if (y < 2) return 0;
     const auto& c = counts_[y];
-    const auto lowest = static_cast<std::size_t>(degree + 1);
+    const auto lowest = static_cast<std::size_t>(degree) + 1;
     const double size = std::abs(u);
     if (size < 0.5) {
       // |c_(n+1)| is about |c_n| / 3 at most: the poles of L' are pi away from the axis.

@@ -33,7 +33,7 @@ inline constexpr auto inverse_factorials = [] {
     return std::exp(x) - sum;
   }
   // The terms that are left: as many as it takes to 1e-16 of the first of them.
-  const auto first = static_cast<std::size_t>(degree + 1), terms = std::size_t{size < 0.0625 ? 9U : 18U};
+  const auto first = static_cast<std::size_t>(degree) + 1, terms = std::size_t{size < 0.0625 ? 9U : 18U};
   double sum = 0, power = 1;
   for (std::size_t k = first + terms; k-- > first;) sum = sum * x + inverse_factorials[k];
   for (std::size_t k = 0; k < first; ++k) power *= x;

@@ -25,8 +25,8 @@ class LevelSearch {
     const LevelRows& rows = model_.rows();
     constexpr double part = 0.1;
     if (rows.groups().size() == 1 && rows.size() >= 100000 && rows.size() >= 100 * rows.groups()[0].levels())
-      at = climb(std::move(at), part, passes);
-    return climb(std::move(at), 1, passes);
+      at = climb(at, part, passes);
+    return climb(at, 1, passes);
   }
 
  private:
@@ -38,7 +38,7 @@ class LevelSearch {
   };
 
   // By a share of each level's rows.
-  GroupedPoint climb(GroupedPoint at, double share, double& passes) {
+  GroupedPoint climb(const GroupedPoint& at, double share, double& passes) {
     share_ = share;
     LevelReference here = sums(at);
     passes += share;
