@@ -41,8 +41,9 @@ Glm simulated(const Recipe& recipe, const std::string& family,
     table.columns[0].numbers()[i] = response(stream, eta);
   }
   const char* formula = recipe.intercept ? "y ~ ." : "y ~ . - 1";
-  return model_of(build_design(parse_formula(formula, header), std::move(table), {}), recipe.prior_sd,
-                  family);
+  Design design = build_design(parse_formula(formula, header), std::move(table), {});
+  design.counted = find_family(family)->counted;  // they are simulated as outcomes
+  return model_of(std::move(design), recipe.prior_sd, family);
 }
 
 }  // namespace

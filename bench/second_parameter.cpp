@@ -110,7 +110,8 @@ int main(int argc, char** argv) {
     }
   }
   if (settings.rows.empty()) settings.rows = {100'000, 3'000'000};
-  for (const char* const family : {"student", "negative-binomial", "gamma"})
+  for (const char* const family :
+       {"student", "negative-binomial", "gamma", "zero-inflated-poisson", "beta-binomial"})
     if (std::string(family).find(settings.filter) != std::string::npos)
       for (const std::size_t rows : settings.rows) run_case(settings, family, rows);
   return 0;

@@ -27,8 +27,12 @@ endfunction()
 # Doubles mean the same on every machine: no contraction into fused multiply-adds behind our back.
 add_library(mlo_flags INTERFACE)
 target_compile_options(mlo_flags INTERFACE -ffp-contract=off)
+# Loops with SIMD are compiled once per instruction set. SSSE3 alone is what processors of 2006 have.
+add_library(mlo_targets INTERFACE)
+target_compile_definitions(mlo_targets INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
+target_link_libraries(mlo_flags INTERFACE mlo_targets)
 
-set(mlo_common_headers <fmt/format.h> <algorithm> <functional> <map> <memory> <optional> <span> <string> <variant> <vector>)
+set(mlo_common_headers ${PROJECT_SOURCE_DIR}/src/base/fmt_once.hpp <algorithm> <functional> <map> <memory> <optional> <span> <string> <variant> <vector>)
 
 # The files of a report as a source. uPlot, which draws in the page, is used where ./setup has put it; without it the page
 # has pictures that do not move.
@@ -80,7 +84,7 @@ function(mlo_layer name)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  mlo_alone(src/base/special.cpp src/base/json.cpp src/data/bind.cpp src/model/linear.cpp src/model/suprema.cpp
+  mlo_alone(src/base/special.cpp src/base/json.cpp src/base/eigen_once.cpp src/data/bind.cpp src/model/linear.cpp src/model/suprema.cpp
     src/model/whitening.cpp src/model/family_*.cpp src/subsample/white_rows.cpp src/subsample/cubic_sums.cpp
     src/subsample/class_*.cpp src/kernel/level_lanes*.cpp
     src/diagnose/quantile.cpp src/diagnose/posterior_draws.cpp)
@@ -106,7 +110,7 @@ function(mlo_layer name)
   if(name STREQUAL data)
     target_precompile_headers(${target} PRIVATE ${mlo_common_headers})
   elseif(name STREQUAL model)
-    target_precompile_headers(${target} PRIVATE ${mlo_common_headers} <Eigen/Dense>)
+    target_precompile_headers(${target} PRIVATE ${mlo_common_headers} ${PROJECT_SOURCE_DIR}/src/base/eigen_once.hpp)
   elseif(name MATCHES "^(subsample|kernel|chain|diagnose|method)$")
     target_precompile_headers(${target} REUSE_FROM mlo_model)
   elseif(name MATCHES "^(report|fit)$")

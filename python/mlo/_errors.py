@@ -52,7 +52,7 @@ def _again(kind, message, what, where, remedy, row):
 _KINDS = {kind.__name__: kind for kind in (Error, UsageError, DataError, ModelError)}
 _ROW = re.compile(r"(?s)(the .*), row (\d+)")
 # The end of a message about a formula: the formula again, and a caret below the place.
-_CARET = re.compile(r"(?s)formula: (.*) at position (\d+)\n  [^\n]*\n *\^")
+_CARET = re.compile(r"(?s)formula: (.*) \(position (\d+)\)\n  [^\n]*\n *\^")
 # What is wrong, and what may help. Semicolons within quotes are those of names and cells.
 _REMEDY = re.compile(r"""(?s)((?:"[^"]*"|[^"])*?); (.*)""")
 
@@ -84,5 +84,5 @@ def data(where: str, what: str, remedy: str = "") -> DataError:
 
 def nearest(name: str, names) -> str:
     """``did you mean "draws"?``, or ""."""
-    close = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
+    close = difflib.get_close_matches(name, list(names), n=3, cutoff=0.7)
     return f"did you mean {' or '.join(close)}?" if close else ""

@@ -18,6 +18,17 @@ OPTIONS = {name: row for name, row in TABLE.items() if row["group"] != "argument
 OF_FILES = ("delimiter", "decimal", "comment", "sql")
 
 
+# What other programs call these options.
+ELSEWHERE = {
+    **dict.fromkeys(("iter", "n_iter", "iter_sampling", "num_samples", "samples"), "draws is the number of draws per chain"),
+    **dict.fromkeys(("tune", "burnin", "iter_warmup", "num_warmup"), "warmup is the number of steps before the first draw"),
+    **dict.fromkeys(("cores", "n_jobs"), "threads is the number of threads"),
+    **dict.fromkeys(("random_seed", "random_state"), "seed makes a run repeatable"),
+    **dict.fromkeys(("sample_weight", "freq_weights"), "row_weights is the name of a column of frequencies"),
+    "offset": "write it in the formula, as in y ~ x + offset(log(years))",
+}
+
+
 def _show(value) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
@@ -27,7 +38,10 @@ def _text(name: str, value) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if not isinstance(value, str):
-        raise usage(f"{name} must be a string (got {_show(value)})")
+        if name in ("row_weights", "trials"):
+            raise usage(f"{name} must be the name of a column (got {_show(value)})", "put the values into the data")
+        raise usage(f"{name} must be a string (got {_show(value)})",
+                    "row_weights is for frequencies of rows" if name == "weights" else "")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -105,7 +119,7 @@ def given(function: str, keywords: Mapping, allowed=None, extra=()) -> list[tupl
     for name, value in keywords.items():
         row = allowed.get(name)
         if row is None:
-            guess = nearest(name, [*allowed, *extra])
+            guess = (ELSEWHERE.get(name) if function == "fit" else "") or nearest(name, [*allowed, *extra])
             raise usage(f"{function}() has no argument \"{name}\"", guess or f"help(mlo.{function}) lists all")
         if value is not None:
             out += [(row["name"], text) for text in _values(name, row, value)]

@@ -113,7 +113,7 @@ def simulate(family: str = "logistic", rows: int = 100_000, coefficients=None, *
     seed : int
         Same seed, same data.
     **numbers : float
-        Of the family: sigma, freedom, size, shape.
+        Of the family: sigma, freedom, size, shape, zi, phi, trials.
 
     >>> import mlo
     >>> data = mlo.simulate("poisson", rows=5, coefficients=[0.3], seed=2)

@@ -227,7 +227,7 @@ class WrongCalls(unittest.TestCase):
         with self.assertRaises(mlo.UsageError) as raised:
             mlo.fit("y ~ x^x", DATA)
         error = raised.exception
-        self.assertTrue(str(error).endswith(" at position 6\n  y ~ x^x\n       ^"), str(error))
+        self.assertTrue(str(error).endswith(" (position 6)\n  y ~ x^x\n       ^"), str(error))
         self.assertEqual((error.where, error.remedy), ("position 6 of the formula", "write I(x^x) for a power"))
         self.assertNotIn("\n", error.what)
         with self.assertRaises(mlo.UsageError) as raised:
@@ -236,6 +236,17 @@ class WrongCalls(unittest.TestCase):
         with self.assertRaises(mlo.UsageError) as raised:
             mlo.fit('y ~ x', {"y": [0, 1], "a; b": [1, 2]})
         self.assertTrue(raised.exception.remedy.startswith("its columns are"), raised.exception.remedy)
+
+    def test_words_of_other_programs_are_translated(self):
+        for keyword, remedy in (("iter", "draws is the number of draws per chain"), ("cores", "threads is the number of threads"),
+                                ("tune", "warmup is the number of steps before the first draw"),
+                                ("offset", "write it in the formula, as in y ~ x + offset(log(years))"),
+                                ("famly", "did you mean family?"), ("color", "help(mlo.fit) lists all")):
+            with self.subTest(keyword=keyword), self.assertRaises(mlo.UsageError) as raised:
+                mlo.fit("y ~ x", DATA, **{keyword: 4})
+            self.assertEqual((raised.exception.what, raised.exception.remedy), (f'fit() has no argument "{keyword}"', remedy))
+        with self.assertRaisesRegex(mlo.UsageError, r"row_weights must be the name of a column \(got \[1, 2\]\); put the values"):
+            mlo.fit("y ~ x", DATA, row_weights=[1, 2])
 
     def test_raise_errors_of_mlo_and_end_nothing(self):
         count, wrong, other = 0, [], 0
@@ -248,7 +259,7 @@ class WrongCalls(unittest.TestCase):
                 except mlo.Error as error:
                     if not str(error) or not error.what:
                         wrong.append(f"{words}: poor words: {error}")
-                    if "\n" in error.remedy or "at position" in error.remedy:
+                    if "\n" in error.remedy or "(position" in error.remedy:
                         wrong.append(f"{words}: a remedy is advice alone: {error.remedy!r}")
                     if " --" in str(error):
                         wrong.append(f"{words}: words of the command line: {error}")

@@ -71,7 +71,9 @@ void add_bench_methods(CLI::App& app, int& exit_code) {
     return !option.of_method && option.name != "method" && option.name != "out" && option.name != "format" &&
            option.name != "resume" && option.name != "report";
   });
-  c->get_option("--warmup")->default_str(std::to_string(o.fit.warmup.value_or(0)));
+  c->get_option("--warmup")
+      ->default_str(std::to_string(o.fit.warmup.value_or(0)))
+      ->description("Steps per chain before the first draw");
   c->get_option("--draws")->default_str(std::to_string(o.fit.draws))->description("The most draws per chain");
   c->get_option("--seed")->description("Seed. Default: 1");
   c->add_option("--methods", o.methods,

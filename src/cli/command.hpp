@@ -49,6 +49,10 @@ void speak_for(const CLI::App& command);
 [[nodiscard]] RunSummary on_command_line(RunSummary summary);
 [[nodiscard]] Comparison on_command_line(Comparison comparison);
 
+// "; did you mean --draws?" for an option that the command does not have, such as --darws or --darws=5; "" if
+// none of its options is near.
+[[nodiscard]] std::string option_instead(const CLI::App& command, std::string_view unknown);
+
 // The commit that this program was built from, with "-dirty" if files had changed since; empty: not known.
 [[nodiscard]] const char* commit();
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "cli/command.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
 
@@ -72,8 +73,11 @@ Config read_config(const std::vector<std::string>& typed, const CLI::App& fit) {
                        "\" is not an option: DATA and FORMULA go on the command line");
     const std::string name = "--" + item.name;
     const CLI::Option* option = fit.get_option_no_throw(name);
-    if (option == nullptr)
-      throw UsageError(file + ": unknown option \"" + item.name + "\"; mlo fit --help shows all");
+    if (option == nullptr) {
+      const std::string near = option_instead(fit, name);
+      throw UsageError(file + ": unknown option \"" + item.name + '"' +
+                       (near.empty() ? "; mlo fit --help shows all" : near));
+    }
     if (item.inputs.empty() || item.name.empty())
       throw UsageError(file + ": \"" + item.name + "\" has no value; write name = value");
     if (given(typed, *option)) continue;

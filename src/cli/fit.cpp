@@ -86,9 +86,10 @@ void add_fit(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->group("Run");
   c->footer(
-      "Formula: R's, with + - : * ^ / %in% ( ) 0 1 .  Text columns are factors. factor relevel C cut poly bs ns\n"
-      "scale ifelse pmin pmax log exp sqrt year month wday hour and more; arithmetic inside I(), comparisons\n"
-      "inside parentheses; any expression, or cbind(successes, failures), as response. See docs/formula.md.\n"
+      "Formula: R's, with + - : * ^ / %in% ( ) 0 1 .  Text columns are factors. (1 + x | g) gives each\n"
+      "level of g an intercept and a slope of its own, as in lme4 and brms. factor relevel C cut poly bs ns scale\n"
+      "ifelse pmin pmax log exp sqrt year month wday hour and more; arithmetic inside I(), comparisons inside\n"
+      "parentheses; any expression, or cbind(successes, failures), as response. See docs/formula.md.\n"
       "\n"
       "Example:\n"
       "  mlo simulate logistic --rows 100000 --out data.csv\n"

@@ -40,8 +40,12 @@ void take_arguments(const CLI::App& c, FitOptions& options, const std::vector<st
   const auto is_formula = [](const std::string& word) { return word.find('~') != std::string::npos; };
   if (words.size() > 1 && !is_formula(words.back()) && is_formula(words[words.size() - 2])) {
     // It may be the value of an option that does not exist.
-    if (const std::vector<std::string> unknown = c.remaining(); !unknown.empty())
-      throw UsageError(fmt::format("unknown option {}; mlo {} --help shows all", unknown[0], c.get_name()));
+    if (const std::vector<std::string> unknown = c.remaining(); !unknown.empty()) {
+      const std::string near = option_instead(c, unknown[0]);
+      throw UsageError(
+          fmt::format("unknown option {}{}", unknown[0],
+                      near.empty() ? fmt::format("; mlo {} --help shows all", c.get_name()) : near));
+    }
     throw UsageError(
         fmt::format("extra argument after the formula: {}; the formula comes last", words.back()));
   }

@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/config.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/fit/fit.hpp"
 
 namespace mlo::cli {
@@ -67,10 +68,10 @@ int report(const std::string& command, const std::string& message, mlo::ExitCode
   return static_cast<int>(code);
 }
 
-std::string command_names(const CLI::App& app) {
-  std::string out;
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> out;
   for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; }))
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", c->get_name());
+    out.push_back(c->get_name());
   return out;
 }
 
@@ -81,7 +82,11 @@ std::string explain(const CLI::ParseError& e, const CLI::App& app) {
   constexpr std::string_view unexpected = "The following argument was not expected: ";
   constexpr std::string_view several = "The following arguments were not expected: ";
   constexpr std::string_view convert = "Could not convert: ";
-  if (text.rfind(unexpected, 0) == 0) return "unknown option or extra argument: " + after(unexpected);
+  if (text.rfind(unexpected, 0) == 0) {
+    std::string words = "unknown option or extra argument: " + after(unexpected);
+    for (const CLI::App* c : app.get_subcommands()) words += mlo::cli::option_instead(*c, after(unexpected));
+    return words;
+  }
   if (text.rfind(several, 0) == 0)  // the parser's own list is in reverse
     return fmt::format("unknown options or extra arguments: {}", fmt::join(app.remaining(true), " "));
   if (text.rfind(convert, 0) == 0) {  // "Could not convert: --coefficients = 1,a"
@@ -104,7 +109,8 @@ std::string explain(const CLI::ParseError& e, const CLI::App& app) {
     if (rest.starts_with(most))
       return fmt::format("{} takes one value (got {})", text.substr(0, colon), rest.substr(most.size()));
   }
-  if (text == "A subcommand is required") return "a command is required: " + command_names(app);
+  if (text == "A subcommand is required")
+    return fmt::format("a command is required: {}", fmt::join(command_names(app), ", "));
   return text;
 }
 
@@ -134,8 +140,8 @@ int run(int argc, char** argv) {
   cli::Config config;
   try {
     if (!known && !first.empty() && first[0] != '-')
-      throw UsageError(
-          fmt::format("unknown command \"{}\"; commands are {}\nSee mlo --help.", first, command_names(app)));
+      throw UsageError(fmt::format("unknown command \"{}\"; {}\nSee mlo --help.", first,
+                                   names_instead(first, command_names(app))));
     if (known) cli::speak_for(*app.get_subcommand(first));
     std::vector<std::string> arguments{argv + 1, argv + argc};
     config = cli::read_config(arguments, *app.get_subcommand("fit"));

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/report/comparison.hpp"
 #include "mlo/report/run_summary.hpp"
@@ -79,6 +80,15 @@ std::string spelling(std::string_view name, std::string_view value) {
 }  // namespace
 
 void speak_for(const CLI::App& command) { speaking = &command; }
+
+std::string option_instead(const CLI::App& command, std::string_view unknown) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  if (!unknown.starts_with("--")) return {};
+  const std::string near = nearest_name(unknown.substr(0, unknown.find('=')), names);
+  return near.empty() ? std::string() : "; did you mean " + near + "?";
+}
 
 std::string on_command_line(std::string_view message) {
   std::string out = spelled(message, spelling);

@@ -61,6 +61,7 @@ class Builder {
     design.has_offset = response_.has_offset();
     design.has_weight = response_.has_weight();
     design.shares = response_.shares();
+    design.counted = response_.counted();
     design.stride = stride_;
     // Reserved for all rows, touched only for those that are kept.
     design.x.reserve(table_.rows * design.stride + Design::row_padding);

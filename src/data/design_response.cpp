@@ -8,6 +8,7 @@
 
 #include "data/formula_syntax.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/data/text_columns.hpp"
 
 namespace mlo {
@@ -55,7 +56,7 @@ void ResponseReader::bind_response(Binder& binder) {
     values = binder.number(formula_.response, "the response");
   }
   counts_.push_back({.expression = formula_.response, .values = std::move(values)});
-  if (!options_.trials.empty()) weights_.push_back(column(binder, options_.trials, "`trials`"));
+  if (!options_.trials.empty()) trials_.push_back(column(binder, options_.trials, "`trials`"));
 }
 
 void ResponseReader::evaluate(std::size_t first, std::size_t count) {
@@ -72,13 +73,14 @@ void ResponseReader::evaluate(std::size_t first, std::size_t count) {
   for (Single& part : counts_) single(part);
   for (Single& part : offsets_) single(part);
   for (Single& part : weights_) single(part);
+  for (Single& part : trials_) single(part);
 }
 
 void ResponseReader::check_counts(std::size_t first, std::span<const char> keep) const {
   for (std::size_t i = 0; i < keep.size(); ++i) {
     if (keep[i] == 0) continue;
-    if (!options_.trials.empty()) {
-      const double trials = weights_[0].block[i], successes = trials * counts_[0].block[i];
+    if (!trials_.empty()) {
+      const double trials = trials_[0].block[i], successes = trials * counts_[0].block[i];
       if (trials != std::floor(trials) || std::fabs(successes - std::round(successes)) > 1e-6 * trials)
         throw DataError(table_.source.place(first + i),
                         fmt::format("{} of {} = {} trials are {} successes; both must be whole numbers",
@@ -93,6 +95,24 @@ void ResponseReader::check_counts(std::size_t first, std::span<const char> keep)
   }
 }
 
+// Outcomes instead of counts. A row's weight is then that of its outcome: the trials are none.
+void ResponseReader::pack_outcomes(std::size_t first, std::span<const char> keep) {
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i] == 0) continue;
+    const bool pair = counts_.size() == 2;
+    const double trials = pair ? counts_[0].block[i] + counts_[1].block[i] : trials_[0].block[i];
+    const double successes = pair ? counts_[0].block[i] : std::round(trials * counts_[0].block[i]);
+    if (!(successes >= 0 && successes <= trials && trials <= Outcome::most_trials))
+      throw DataError(
+          table_.source.place(first + i),
+          fmt::format("response \"{}\": {} successes of {} trials; there may be 0 to {} trials, and no more "
+                      "successes than trials",
+                      deparse(formula_.response), successes, trials, Outcome::most_trials));
+    y_[i] = Outcome{successes, trials}.packed();
+    if (trials == 0) weight_[i] = 0;
+  }
+}
+
 std::size_t ResponseReader::combine(std::size_t first, std::span<char> keep) {
   const std::size_t count = keep.size();
   y_.assign(counts_[0].block.begin(), counts_[0].block.begin() + static_cast<std::ptrdiff_t>(count));
@@ -100,16 +120,19 @@ std::size_t ResponseReader::combine(std::size_t first, std::span<char> keep) {
   for (const Single& part : offsets_)
     for (std::size_t i = 0; i < count; ++i) offset_[i] += part.block[i];
   weight_.assign(count, 1);
-  for (const Single& part : weights_)
-    for (std::size_t i = 0; i < count; ++i) {
-      if (keep[i] != 0 && part.block[i] < 0)
-        throw DataError(table_.source.place(first + i),
-                        fmt::format("the weight {} is {}; it must not be negative; 0 leaves a row out",
-                                    deparse(part.expression), part.block[i]));
-      weight_[i] *= part.block[i];
-    }
+  for (const std::vector<Single>* parts : {&trials_, &weights_})
+    for (const Single& part : *parts)
+      for (std::size_t i = 0; i < count; ++i) {
+        if (keep[i] != 0 && part.block[i] < 0)
+          throw DataError(table_.source.place(first + i),
+                          fmt::format("the weight {} is {}; it must not be negative; 0 leaves a row out",
+                                      deparse(part.expression), part.block[i]));
+        if (parts == &weights_ || !counted()) weight_[i] *= part.block[i];
+      }
   check_counts(first, keep);
-  if (counts_.size() == 2)
+  if (counted())
+    pack_outcomes(first, keep);
+  else if (counts_.size() == 2)
     for (std::size_t i = 0; i < count; ++i) {
       const double trials = counts_[0].block[i] + counts_[1].block[i];
       y_[i] = trials > 0 ? counts_[0].block[i] / trials : 0;

@@ -28,8 +28,9 @@ class ResponseReader {
 
   [[nodiscard]] const std::vector<std::string>& levels() const noexcept { return levels_; }
   [[nodiscard]] bool has_offset() const noexcept { return !offsets_.empty(); }
-  [[nodiscard]] bool has_weight() const noexcept { return !weights_.empty() || counts_.size() == 2; }
-  [[nodiscard]] bool shares() const noexcept { return counts_.size() == 2 || !options_.trials.empty(); }
+  [[nodiscard]] bool has_weight() const noexcept { return !weights_.empty() || shares(); }
+  [[nodiscard]] bool shares() const noexcept { return of_trials() && !options_.counted; }
+  [[nodiscard]] bool counted() const noexcept { return of_trials() && options_.counted; }
 
   void evaluate(std::size_t first, std::size_t count);
   // Calls visit(single) for all that were evaluated.
@@ -38,6 +39,7 @@ class ResponseReader {
     for (const Single& part : counts_) visit(part);
     for (const Single& part : offsets_) visit(part);
     for (const Single& part : weights_) visit(part);
+    for (const Single& part : trials_) visit(part);
   }
   // Makes response, offset and weight of the block's rows. Rows that count for nothing are not kept; returns
   // how many these are.
@@ -47,8 +49,10 @@ class ResponseReader {
   [[nodiscard]] std::span<const double> weight() const noexcept { return weight_; }
 
  private:
+  [[nodiscard]] bool of_trials() const noexcept { return counts_.size() == 2 || !trials_.empty(); }
   void bind_response(Binder& binder);
   void check_counts(std::size_t first, std::span<const char> keep) const;
+  void pack_outcomes(std::size_t first, std::span<const char> keep);
 
   const Formula& formula_;
   const Table& table_;
@@ -57,6 +61,7 @@ class ResponseReader {
   std::vector<Single> counts_;  // the response; or successes and failures
   std::vector<Single> offsets_;
   std::vector<Single> weights_;
+  std::vector<Single> trials_;  // the column of `trials`, or none
   std::vector<std::string> levels_;
   std::vector<double> y_, offset_, weight_;
 };

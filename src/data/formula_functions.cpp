@@ -67,9 +67,11 @@ constexpr std::array<Function, 43> functions = {{
 }};
 
 // Functions that R users write: the message says "not supported" instead of "unknown".
-constexpr std::array<std::string_view, 16> of_r = {
-    "exposure", "gp",     "interaction", "lo", "mo", "monotone", "nchar",        "paste",
-    "s",        "strata", "substr",      "t2", "te", "ti",       "model.matrix", "ordered"};
+constexpr std::array<std::string_view, 11> of_r = {"exposure", "gp",           "interaction", "mo",
+                                                   "monotone", "nchar",        "paste",       "strata",
+                                                   "substr",   "model.matrix", "ordered"};
+
+constexpr std::array<std::string_view, 5> smooths = {"lo", "s", "t2", "te", "ti"};
 
 std::vector<std::string_view> split(std::string_view parameters) {
   std::vector<std::string_view> out;
@@ -139,6 +141,9 @@ std::string wrong_arguments(const Expression& call) {
 }
 
 std::string unknown_function(const std::string& name) {
+  if (std::find(smooths.begin(), smooths.end(), name) != smooths.end())
+    return fmt::format("{}() is not supported; write ns(x, df = 4) or bs(x, df = 5) for a smooth curve",
+                       name);
   std::string known;
   for (const Function& function : functions) {
     if (!function.name.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", function.name);

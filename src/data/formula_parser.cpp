@@ -200,7 +200,11 @@ class Parser {
     refuse_mistaken();
     if (is(")")) fail(formula_, peek().position, "')' without '('");
     if (is(",")) fail(formula_, peek().position, "',' outside a function call");
-    fail(formula_, peek().position, fmt::format("expected an operator before '{}'", peek().text));
+    std::string what = fmt::format("expected an operator before '{}'", peek().text);
+    if (at_ > 0 && peek().kind == Token::Kind::name && tokens_[at_ - 1].kind == Token::Kind::name)
+      what += fmt::format("; a name with a blank is written in backquotes, `{} {}`", tokens_[at_ - 1].text,
+                          peek().text);
+    fail(formula_, peek().position, what);
   }
 
   void refuse_mistaken() const {

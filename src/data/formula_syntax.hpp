@@ -15,7 +15,7 @@
 
 namespace mlo::syntax {
 
-// Throws UsageError: "formula: WHAT at position N", the formula, and a caret under the byte at `position`.
+// Throws UsageError: "formula: WHAT (position N)", the formula, and a caret under the byte at `position`.
 [[noreturn]] void fail(std::string_view formula, std::size_t position, const std::string& what);
 
 struct Token {

@@ -53,6 +53,7 @@ class Tokenizer {
     for (const std::string_view symbol : symbols) {
       if (formula_.substr(at_, symbol.size()) == symbol) return take(Token::Kind::symbol, symbol.size());
     }
+    if (c == '_') fail(formula_, at_, "unexpected '_'; a name that begins with it is written in backquotes");
     if (c > ' ' && c < 0x7F) fail(formula_, at_, fmt::format("unexpected '{}'", c));
     fail(formula_, at_, fmt::format("unexpected byte 0x{:02x}", static_cast<unsigned char>(c)));
   }
@@ -129,8 +130,8 @@ void fail(std::string_view formula, std::size_t position, const std::string& wha
   const std::size_t indent = line.size() + caret - first;
   for (std::size_t i = first; i < last; ++i) line += characters[i];
   if (last < characters.size()) line += "...";
-  throw UsageError(fmt::format("formula: {} at position {}\n  {}\n  {}^", what, caret + 1, line,
-                               std::string(indent, ' ')));
+  throw UsageError(
+      fmt::format("formula: {} (position {})\n  {}\n  {}^", what, caret + 1, line, std::string(indent, ' ')));
 }
 
 std::vector<Token> tokenize(std::string_view formula) { return Tokenizer(formula).run(); }

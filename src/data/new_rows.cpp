@@ -16,6 +16,7 @@
 #include "data/row_cells.hpp"
 #include "data/values.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/data/outcome.hpp"
 
 namespace mlo {
 namespace {
@@ -98,6 +99,7 @@ struct NewRows::Impl {
   std::vector<Group> groups;
   std::vector<ValuesPtr> offsets;
   ValuesPtr response;
+  ValuesPtr failures;  // of cbind(), whose first part is then the response
   RowCells cells{table};
 
   Impl(const Formula& f, const Recipe& r, const Table& t, const NewRowOptions& o)
@@ -107,7 +109,11 @@ struct NewRows::Impl {
         recipe{.learnt = r.learnt, .groups = {}, .names = r.names, .origin = r.origin, .unit = r.unit} {
     const std::size_t learnt = recipe.learnt.size();
     Binder binder(formula, table, recipe.learnt);
-    if (options.response) {
+    const Expression& own = syntax::without_groups(formula.response);
+    if (options.response && own.kind == Expression::Kind::call && own.name == "cbind") {
+      response = binder.number(*syntax::argument(own, "successes"), "cbind()");
+      failures = binder.number(*syntax::argument(own, "failures"), "cbind()");
+    } else if (options.response) {
       response = binder.bind(formula.response);
       response = response->type == Values::Type::factor ? binder.variable(formula.response)
                                                         : binder.number(formula.response, "the response");
@@ -189,6 +195,23 @@ struct NewRows::Impl {
       }
       for (std::size_t c = 0; c < variable.values->width; ++c)
         look_at(variable.expression, std::span(block.numbers[v]).subspan(c * count, count), first, complete);
+    }
+  }
+  // Makes outcomes of successes. A row without trials is one that cannot be scored.
+  void add_failures(std::size_t first, const Block& out) const {
+    std::vector<double> failed(out.y.size());
+    failures->numbers(first, failed.size(), failed);
+    look_at(formula.response, failed, first, out.complete);
+    for (std::size_t i = 0; i < failed.size(); ++i) {
+      if (out.complete[i] == 0) continue;
+      const double trials = out.y[i] + failed[i];
+      for (const double count : {out.y[i], failed[i]})
+        if (!(count >= 0 && count == std::floor(count) && trials <= Outcome::most_trials))
+          throw DataError(
+              table.source.place(first + i),
+              fmt::format("cbind(): {} is not a whole number of at least 0, or too large", count));
+      if (trials == 0) out.complete[i] = 0;
+      out.y[i] = Outcome{out.y[i], trials}.packed();
     }
   }
   // Once it is known which rows have a missing cell: in these, a new level is no mistake.
@@ -306,6 +329,7 @@ void NewRows::fill(std::size_t first, const Block& out) const {
   } else if (m.response) {
     m.response->numbers(first, count, out.y);
     m.look_at(m.formula.response, out.y, first, out.complete);
+    if (m.failures) m.add_failures(first, out);
   }
   VariableBlock block;
   block.evaluate(m.plan.variables, first, count);

@@ -11,6 +11,7 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/random.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/diagnose/quantile.hpp"
 #include "mlo/model/link.hpp"
 
@@ -90,6 +91,13 @@ class Predictor::Worker {
   // these are closer to normal.
   [[nodiscard]] Prediction of_response(std::span<const double> eta) {
     const Link link = p_.family_->link;
+    if (!p_.mean_factors_.empty()) {
+      // In every draw another factor: the order of the predictors is not that of the means.
+      inverse_link(link, eta, values_);
+      const auto& factors = p_.mean_factors_;
+      for (std::size_t s = 0; s < eta.size(); ++s) values_[s] *= factors[factors.size() == 1 ? 0 : s];
+      return summarised(values_, spread_of(values_));
+    }
     const Spread spread = spread_of(eta);
     if (link == Link::identity || !std::isfinite(spread.mean)) return summarised(eta, spread);
     inverse_link(link, eta, values_);
@@ -109,7 +117,7 @@ class Predictor::Worker {
     const auto& responses = p_.responses_;
     try {
       for (std::size_t s = 0; s < eta.size(); ++s)
-        values_[s] = responses[responses.size() == 1 ? 0 : s](stream, eta[s]);
+        values_[s] = plain_response(*p_.family_, responses[responses.size() == 1 ? 0 : s](stream, eta[s]));
     } catch (const UsageError&) {  // too large for a double, or for a count
       return false;
     }
@@ -122,9 +130,23 @@ class Predictor::Worker {
   QuantileFinder finder_;
 };
 
+std::vector<double> mean_factors(const FamilySpec& family, const FamilyNumbers& numbers,
+                                 std::span<const double> second) {
+  std::vector<double> out;
+  if (family.mean_factor == nullptr) return out;
+  for (const double value : second) out.push_back(family.mean_factor(value));
+  if (second.empty()) out.push_back(family.mean_factor(numbers.find(family.second->known_by)->second));
+  return out;
+}
+
+double plain_response(const FamilySpec& family, double y) noexcept {
+  return family.counted ? Outcome::of(y).share() : y;
+}
+
 std::vector<ResponseLaw> response_laws(const FamilySpec& family, const FamilyNumbers& numbers,
-                                       std::span<const double> second) {
+                                       std::span<const double> second, double trials) {
   FamilyNumbers simulated = simulation_numbers_of(family, numbers);
+  if (family.counted) simulated["trials"] = trials;
   if (second.empty()) return {family.simulation.response(simulated)};
   std::vector<ResponseLaw> out;
   for (const double value : second) {
@@ -138,6 +160,7 @@ Predictor::Predictor(const FamilySpec& family, const FamilyNumbers& numbers, con
                      const PredictorOptions& options)
     : family_(&family), draws_(&draws), options_(options) {
   assert(draws.draws() >= 1 && options.interval > 0 && options.interval < 1);
+  mean_factors_ = mean_factors(family, numbers, draws.second());
   if (options.type == PredictionType::draw) responses_ = response_laws(family, numbers, draws.second());
 }
 

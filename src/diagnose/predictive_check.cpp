@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <type_traits>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/random.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/diagnose/predictions.hpp"
 #include "mlo/diagnose/summary.hpp"
 
@@ -72,18 +74,31 @@ Simulated simulated_sets(const Family& family, const FamilyNumbers& numbers, std
   std::vector<double> seconds;
   if (family.estimates_second())
     for (const ChosenDraw& draw : draws) seconds.push_back(draw.parameters[columns]);
-  const std::vector<ResponseLaw> laws = response_laws(family.spec(), numbers, seconds);
+  const FamilySpec& spec = family.spec();
+  // By the number of trials of a row: 0 for responses that are no outcomes.
+  std::map<double, std::vector<ResponseLaw>> laws;
+  std::vector<const std::vector<ResponseLaw>*> law_of(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double trials = spec.counted ? Outcome::of(y[i]).trials : 0;
+    auto& its = laws[trials];
+    if (its.empty()) its = response_laws(spec, numbers, seconds, trials);
+    law_of[i] = &its;
+    y[i] = plain_response(spec, y[i]);
+  }
+  const std::vector<double> factors = mean_factors(spec, numbers, seconds);
   const std::size_t rows = y.size();
   Simulated out{.y = std::move(y), .sets = {}, .predicted = std::vector<double>(rows, 0), .means = {}};
   std::vector<double> eta(rows), mean(rows);
   for (std::size_t k = 0; k < draws.size(); ++k) {
     predict(draws[k], eta);
-    inverse_link(family.spec().link, eta, mean);
+    inverse_link(spec.link, eta, mean);
+    if (!factors.empty())
+      for (double& m : mean) m *= factors[factors.size() == 1 ? 0 : k];
     Stream stream({.seed = seed, .chain = simulation_chain, .purpose = Purpose::predict, .iteration = k});
-    const ResponseLaw& law = laws[laws.size() == 1 ? 0 : k];
     std::vector<double>& set = out.sets.emplace_back(rows);
     for (std::size_t i = 0; i < rows; ++i) {
-      set[i] = law(stream, eta[i]);
+      const std::vector<ResponseLaw>& its = *law_of[i];
+      set[i] = plain_response(spec, its[its.size() == 1 ? 0 : k](stream, eta[i]));
       out.predicted[i] += mean[i] / static_cast<double>(draws.size());
     }
     out.means.push_back(mean);

@@ -61,6 +61,8 @@ class RowScorer {
         exp(part, part);
         for (std::size_t r = 0; r < rows; ++r) sums[r] += part[r];
         inverse_link(family_.spec().link, eta, part);
+        if (const auto factor = family_.spec().mean_factor)
+          for (double& mean : part) mean *= factor(second(first + s));
         for (std::size_t r = 0; r < rows; ++r) means[r] += part[r];
       }
     }
@@ -80,7 +82,10 @@ class RowScorer {
   static constexpr std::size_t stride = most_draws + 8;  // a power of 2 would use few sets of the cache
 
   [[nodiscard]] double log_second(std::size_t draw) const {
-    return draws_.second().empty() ? 0 : std::log(draws_.second()[draw]);
+    return draws_.second().empty() ? 0 : family_.spec().second->to_working(draws_.second()[draw]);
+  }
+  [[nodiscard]] double second(std::size_t draw) const {
+    return draws_.second().empty() ? family_.known_second() : draws_.second()[draw];
   }
 
   // The terms at the mean of the draws: densities are summed relative to them. The result is the same for any
@@ -95,8 +100,8 @@ class RowScorer {
     reference_.resize(y.size());
     const auto second = draws_.second();
     const double sum = std::accumulate(second.begin(), second.end(), 0.0);
-    const double log_mean = second.empty() ? 0 : std::log(sum / static_cast<double>(second.size()));
-    family_.terms({eta, y, log_mean}, reference_);
+    const double mean = sum / static_cast<double>(second.size());
+    family_.terms({eta, y, second.empty() ? 0 : family_.spec().second->to_working(mean)}, reference_);
   }
 
   // What is added to the predictors of a row: of all draws, and their mean.
@@ -202,7 +207,7 @@ Scores score(const Family& family, const PosteriorDraws& draws, const ScoredRows
     if (rows.complete[k] == 0) continue;
     log_densities[n] = log_densities[k];
     means[n] = means[k];
-    y[n++] = y[k];
+    y[n++] = plain_response(family.spec(), y[k]);
   }
   assert(n >= 1);
   for (std::vector<double>* part : {&log_densities, &means, &y}) part->resize(n);
@@ -214,7 +219,7 @@ Scores score(const Family& family, const PosteriorDraws& draws, const ScoredRows
   out.log_score = spread.mean;
   out.log_score_error = spread.sd / std::sqrt(static_cast<double>(n));
   const FamilySpec& spec = family.spec();
-  if (spec.link == Link::logit || spec.link == Link::probit) {
+  if (spec.binary) {
     out.auc = area_under_curve(means, y);
     out.brier = mean_squared_error(means, y);
   } else {

@@ -7,6 +7,7 @@
 
 #include "mlo/base/errors.hpp"
 #include "mlo/method/read_options.hpp"
+#include "mlo/model/family.hpp"
 
 namespace mlo {
 
@@ -25,13 +26,15 @@ std::string data_words(const FitOptions& options) {
 }
 
 DesignOptions design_options(const FitOptions& options) {
+  const FamilySpec* const family = find_family(options.family);
   return {.scale = options.scale == "sd"         ? Scale::sd
                    : options.scale == "standard" ? Scale::standard
                                                  : Scale::none,
           .missing = options.missing == "error" ? Missing::error : Missing::drop,
           .max_levels = static_cast<std::size_t>(options.max_levels),
           .row_weights = options.row_weights.value_or(""),
-          .trials = options.trials.value_or("")};
+          .trials = options.trials.value_or(""),
+          .counted = family != nullptr && family->counted};
 }
 
 std::vector<std::string> wanted_columns(const FitOptions& options, const Formula& formula,

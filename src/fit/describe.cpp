@@ -22,6 +22,7 @@
 #include "mlo/method/methods.hpp"
 #include "mlo/method/plan.hpp"
 #include "mlo/model/family.hpp"
+#include "mlo/model/glm.hpp"
 #include "mlo/model/softmax.hpp"
 
 namespace mlo {
@@ -119,7 +120,7 @@ DesignDescription describe_design(const FitOptions& options, const Formula& form
   if (options.holdout) out.held_out = hold_out(table, options.seed.value_or(1), *options.holdout).rows;
   Design design = build_design(formula, std::move(table), design_options(options));
   const FamilySpec& family = *find_family(options.family);
-  if (family.make != nullptr) make_family(options.family, options.numbers)->check(design);
+  if (family.make != nullptr) check_responses(design, *make_family(options.family, options.numbers));
   out.response = design.response;
   out.columns = design.names;
   out.parameters = design.dim + (estimates_second(family, options.numbers) ? 1 : 0);

@@ -17,9 +17,10 @@
 namespace mlo {
 namespace {
 
-const Formula& without_counts(const Formula& formula) {
+const Formula& without_counts(const Formula& formula, const FitOptions& options) {
   const Expression& response = formula.response;
-  if (response.kind == Expression::Kind::call && response.name == "cbind")
+  if (!find_family(options.family)->counted && response.kind == Expression::Kind::call &&
+      response.name == "cbind")
     throw UsageError("`holdout` and cbind() cannot be used together: scores are of single rows");
   return formula;
 }
@@ -35,7 +36,7 @@ NewRowOptions row_options(const FitOptions& options) {
 
 HeldOutRows::HeldOutRows(const FitOptions& options, const Formula& formula, const Recipe& recipe, Table table)
     : table_(std::move(table)),
-      rows_(without_counts(formula), recipe, table_, row_options(options)),
+      rows_(without_counts(formula, options), recipe, table_, row_options(options)),
       laws_(laws_of(formula, recipe)),
       groups_(row_groups(rows_, table_.rows)),
       y_(table_.rows),

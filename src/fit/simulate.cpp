@@ -12,16 +12,17 @@
 #include "mlo/base/errors.hpp"
 #include "mlo/base/random.hpp"
 #include "mlo/base/text.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/model/family.hpp"
 
 namespace mlo {
 namespace {
 
-const Simulation& simulation_of(const std::string& family) {
+const FamilySpec& family_of(const std::string& family) {
   const FamilySpec* const spec = find_family(family);
   if (spec == nullptr)
     throw UsageError(fmt::format("the family must be one of {} (got \"{}\")", family_names(), family));
-  return spec->simulation;
+  return *spec;
 }
 
 // The numbers that are stated, and the usual values of the others.
@@ -32,6 +33,11 @@ FamilyNumbers numbers_of(const SimulateOptions& o, const Simulation& simulation)
     const auto at = out.find(name);
     if (at == out.end())
       throw UsageError(fmt::format("`{}` has no meaning with the family {}", name, o.family));
+    const bool share =
+        std::any_of(simulation.numbers.begin(), simulation.numbers.end(),
+                    [&, &its = name](const FamilyNumber& n) { return n.name == its && n.share; });
+    if (share && !(value > 0 && value < 1))
+      throw UsageError(fmt::format("`{}` must be between 0 and 1, exclusive (got {})", name, value));
     if (!(value > 0 && std::isfinite(value)))
       throw UsageError(fmt::format("`{}` must be positive{} (got {})", name,
                                    std::isinf(value) ? " and finite" : "", value));
@@ -187,7 +193,7 @@ class GroupEffects {
 class Simulator {
  public:
   explicit Simulator(const SimulateOptions& options)
-      : o_(options), simulation_(simulation_of(options.family)) {
+      : o_(options), family_(family_of(options.family)), simulation_(family_.simulation) {
     check(o_, simulation_);
     response_ = simulation_.response(numbers_of(o_, simulation_));
     names_.emplace_back("y");
@@ -198,6 +204,10 @@ class Simulator {
       groups_.emplace_back(o_, g, names_);
       names_.push_back(o_.groups[g].name);
     }
+    if (!family_.counted) return;
+    if (std::find(names_.begin(), names_.end(), "failures") != names_.end())
+      throw UsageError("`group failures`: there is a column of this name already");
+    names_.emplace_back("failures");
   }
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
@@ -205,7 +215,7 @@ class Simulator {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const std::vector<GroupEffects>& groups() const { return groups_; }
 
-  // out: y, x1, ..., xp, groups
+  // out: y, x1, ..., xp, groups, and the failures beside y successes
   void row(std::size_t i, std::vector<double>& out) const {
     Stream stream({.seed = o_.seed, .chain = 0, .purpose = Purpose::simulate, .iteration = i});
     out.resize(names_.size());
@@ -218,10 +228,15 @@ class Simulator {
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) out[columns_ + g] = groups_[g].add(stream, out, eta);
     out[0] = response_(stream, eta);
+    if (!family_.counted) return;
+    const Outcome at = Outcome::of(out[0]);
+    out[0] = at.successes;
+    out.back() = at.trials - at.successes;
   }
 
  private:
   const SimulateOptions o_;
+  const FamilySpec& family_;
   const Simulation& simulation_;
   std::function<double(Stream&, double eta)> response_;
   std::vector<std::string> names_;

@@ -34,7 +34,7 @@ void LevelKernel::audit(std::size_t k, Stream& stream, StepInfo& info) {
         from[a] = group.beta[group.at(l, a)];
         to[a] = group.next[group.at(l, a)];
       }
-      remainders[l] = remainders_of_level(k, l, from.data(), to.data());
+      remainders[l] = whole_level(k, l, from.data(), to.data());
     });
     for (const double remainder : remainders) pieces += remainder;
     // Every row against its bound, as if it had been drawn.
@@ -88,6 +88,7 @@ double LevelKernel::likelihood_of_moved_effects(std::size_t k) const {
 void LevelKernel::audit_second(Stream& stream, StepInfo& info) {
   const LevelRows& rows = model_->rows();
   const double next = point_.log_second + second_sd_ * normal(stream);
+  hide_apart();
   const AlongSecond along = along_second(likelihood_polynomial());
   double pieces = expansion_at(along, next) - expansion_at(along, point_.log_second);
   if (draws_rows()) {
@@ -111,6 +112,7 @@ void LevelKernel::audit_second(Stream& stream, StepInfo& info) {
             for (std::size_t r = 0; r < count; ++r) row[r] = at + r;
             changes_in_second(next, std::span(row).first(count), std::span(change).first(count));
             for (std::size_t r = 0; r < count; ++r) {
+              if (!apart_.levels.empty() && apart_.flag[rows.groups()[0].codes[at + r]] != 0) continue;
               part.changes += change[r];
               // Every row against its bound, as if it had been drawn.
               if (!read_whole(at + r, groups_.size()) && !(std::abs(change[r]) <= bound_of_row(at + r)))
@@ -120,8 +122,10 @@ void LevelKernel::audit_second(Stream& stream, StepInfo& info) {
           return part;
         });
     pieces += total.changes;
+    if (!apart_.levels.empty()) pieces += change_of_apart(alpha_, next);
     info.bound_violations += static_cast<std::uint64_t>(total.violations);
   }
+  show_apart();
   info.audit_error = std::max(info.audit_error, std::abs(read_second(next) - pieces));
 }
 

@@ -15,14 +15,11 @@ using level_passes::Range;
 // alpha moves, beta stays: the coefficients a += d, the effects b_k -= M_k d. Given beta, the expansion's law
 // of alpha is normal, with the drift that the cubic terms beta^2 alpha give it.
 bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
+  if (by_odds()) return coefficients_by_odds(stream, info);
   const auto q = static_cast<std::size_t>(alpha_.size());
   if (q == 0) return true;
   Eigen::MatrixXd information = precision_ * information_ + prior_information_;
-  Eigen::VectorXd slope = prior_gradient_;
-  if (by_odds())
-    slope += slope_by_odds(info);
-  else
-    slope += precision_ * gradient_;
+  Eigen::VectorXd slope = prior_gradient_ + precision_ * gradient_;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& group = groups_[k];
     const std::size_t d = group.d, blocks = group.blocks();
@@ -30,27 +27,23 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
     for (std::size_t a = 0; a < d; ++a)
       for (std::size_t b = 0; b < d; ++b)
         information += group.omega(index(a), index(b)) * reference_->groups()[k].mm[a * d + b];
-    if (by_odds()) continue;
     std::vector<double> parts((blocks + blocks_of_part - 1) / blocks_of_part * q, 0);
     over_parts(*pool_, blocks, [&](std::size_t part, Range range) {
       level_passes::coefficient_slopes(of, parts.data() + part * q, range);
     });
     for (std::size_t r = 0; r < parts.size(); ++r) slope[index(r % q)] += parts[r];
   }
-  const Eigen::LLT<Eigen::MatrixXd> llt(information + recentred_.information);
+  add_pull_of_apart(slope);
+  Eigen::LLT<Eigen::MatrixXd> llt(information + recentred_.information);
+  if (llt.info() != Eigen::Success)  // rows are not concave
+    llt.compute(reference_->factor() * reference_->factor().transpose());
   Eigen::VectorXd noise(index(q));
   for (Eigen::Index j = 0; j < noise.size(); ++j) noise[j] = normal(stream);
-  // The slope of all rows makes better proposals than an expansion: walks are only for the tails.
-  const bool walk = all_rows() && uniform(stream) < (by_odds() ? 0.25 * walk_share : walk_share);
+  // For the tails; and, where rows are not concave, for all that an expansion misses.
+  const bool walk = (all_rows() || sets_apart()) && uniform(stream) < walk_share;
   const Eigen::VectorXd mean = llt.solve(slope + recentred_.slope), away = llt.matrixU().solve(noise);
   Eigen::VectorXd next = walk ? Eigen::VectorXd(alpha_ + 1.5 / std::sqrt(static_cast<double>(q)) * away)
                               : Eigen::VectorXd(mean + away);
-  // As it will be read from the packed point: what was computed for it is good for the next sweep.
-  for (std::size_t j = 0; j < q && by_odds(); ++j) {
-    const double at = reference_->at().coefficients[j];
-    const double kept = at + next[index(j)];
-    next[index(j)] = kept - at;
-  }
   const Eigen::VectorXd moved = next - alpha_;
   // The effects' priors are in the proposal's law; the coefficients' only up to their quadratic expansion.
   const auto quadratic = [&](const Eigen::VectorXd& alpha) {
@@ -59,23 +52,52 @@ bool LevelKernel::move_coefficients(Stream& stream, StepInfo& info) {
   double log_ratio = 0;
   if (!model_->layout().quadratic_coefficients())
     log_ratio += prior_of_main(next) - prior_of_main(alpha_) - quadratic(next) + quadratic(alpha_);
-  if (all_rows()) {
-    if (!walk)
-      log_ratio +=
-          0.5 * (noise.squaredNorm() - Eigen::VectorXd(llt.matrixU() * (alpha_ - mean)).squaredNorm());
+  const bool far =
+      sets_apart() && beyond_box(std::max(length_, (reference_->factor().transpose() * next).norm()));
+  if (!walk && (all_rows() || sets_apart()))
+    log_ratio += 0.5 * (noise.squaredNorm() - Eigen::VectorXd(llt.matrixU() * (alpha_ - mean)).squaredNorm());
+  if (all_rows() || far) {
     log_ratio += quadratic(next) - quadratic(alpha_);
-    return by_odds() ? move_by_odds(next, log_ratio, stream, info)
-                     : move_by_all_rows(next, log_ratio, stream, info);
+    return far ? move_far(next, log_ratio, stream, info) : move_by_all_rows(next, log_ratio, stream, info);
   }
-  log_ratio += recentred_.excess(alpha_) - recentred_.excess(next);
+  if (sets_apart())
+    log_ratio += slope.dot(moved) - 0.5 * moved.dot(information * (next + alpha_));
+  else
+    log_ratio += recentred_.excess(alpha_) - recentred_.excess(next);
   if (draws_rows()) log_ratio += thin_coefficients(moved, next, stream, info);
+  if (!apart_.levels.empty()) {
+    log_ratio += change_of_apart(next, point_.log_second);
+    info.rows_read += apart_.rows;
+  }
   const bool yes = options_.factors != nullptr ? move_with_factors(next, log_ratio, stream)
                                                : std::isfinite(log_ratio) && accepts(stream, log_ratio);
   if (yes && options_.factors == nullptr) {
     alpha_ = next;
     apply_m();
   }
-  if (!frozen_ && draws_rows() && recentred_.due(yes)) recentre(slope, information, info);
+  if (!frozen_ && draws_rows() && recentred_.due(yes)) {
+    show_apart();
+    recentre(slope, information, info);
+    hide_apart();
+  }
+  return yes;
+}
+
+// The same beyond the box, decided by all rows.
+bool LevelKernel::move_far(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info) {
+  show_apart();
+  log_ratio += change_of_all(next) - effects_prior();
+  info.rows_read += model_->rows().size();
+  const Eigen::VectorXd here = alpha_;
+  alpha_ = next;
+  apply_m();
+  log_ratio += effects_prior();
+  const bool yes = std::isfinite(log_ratio) && accepts(stream, log_ratio);
+  if (!yes) {
+    alpha_ = here;
+    apply_m();
+  }
+  hide_apart();
   return yes;
 }
 
@@ -183,6 +205,12 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
     total += sum_over_parts(*pool_, groups_[k].blocks(),
                             [&](Range range) { return level_passes::column_shares(of, move, range); });
   }
+  if (!apart_.levels.empty()) {
+    Group& group = groups_[0];
+    for (const std::size_t level : apart_.levels) group.rate[level] = 0;
+    total = 0;
+    for (std::size_t level = 0; level < group.levels; ++level) total += group.rate[level];
+  }
   RowBatch batch;
   std::array<double, RowBatch::most> extra, limit, changes, curves;
   const auto rides = [&](std::size_t k, std::size_t level) {
@@ -241,7 +269,7 @@ double LevelKernel::thin_coefficients(const Eigen::VectorXd& moved, const Eigen:
   const double boost = boost_.factor;
   if (!(boost * total <= 0.5 * static_cast<double>(rows.size()))) {  // reading all rows takes no longer
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      evaluate(i);
+      if (apart_.levels.empty() || apart_.flag[rows.groups()[0].codes[i]] == 0) evaluate(i);
       if (!batch.full() && i + 1 < rows.size()) continue;
       if (!product_) batch.evaluate(*reference_, {second_at_, second_at_});
       for (std::size_t r = 0; r < batch.size(); ++r) log_ratio += change(r);

@@ -374,6 +374,11 @@ struct Lanes {
     return hn::Le(x, beyond ? set(-1) : field(of.at.box));
   }
 
+  // Infinite for levels that are decided by their own rows.
+  HWY_INLINE V expanded(M near, V own) const {
+    return of.apart ? hn::IfThenElse(near, own, set(std::numeric_limits<double>::infinity())) : own;
+  }
+
   // With c = |x^c'alpha| at most, b = |z'beta| at most and g = |gamma|, a row's remainder is at most
   // |z'delta| (K3 (c^2 / 2 + c g) + K4 (b + c + g)^3 / 6), where c g <= c^1.5 / 1.5 + g^3 / 3 and
   // (x + g)^3 <= x^3 / w^2 + g^3 / (1 - w)^2.
@@ -409,7 +414,7 @@ struct Lanes {
       if (of.k31 != nullptr) columns = hn::Add(columns, mixed(reach));
       const V cube = hn::Mul(furthest_norm, hn::Mul(furthest_norm, furthest_norm));
       const V slack = hn::Mul(set(of.slack), step);
-      own = hn::MulAdd(slack, columns, set(1e-300));
+      own = expanded(near, hn::MulAdd(slack, columns, set(1e-300)));
       cross = hn::Mul(slack, hn::Div(hn::Mul(quartic, cube), hn::Mul(w, w)));
       return;
     }
@@ -418,7 +423,7 @@ struct Lanes {
     if (!of.crossed) {
       V sum = hn::MulAdd(hn::Mul(half, k3), hn::Mul(c, c), hn::Mul(quartic, cube));
       if (of.k31 != nullptr) sum = hn::Add(sum, mixed(reach));
-      own = hn::MulAdd(slack, sum, set(1e-300));
+      own = expanded(near, hn::MulAdd(slack, sum, set(1e-300)));
       return;
     }
     // Any split will do that is the same for both directions of a move.
@@ -457,6 +462,12 @@ struct Lanes {
     store(own, of.own);
     store(cross, of.cross);
     store(hn::IfThenElse(hn::Le(rate, limit), rate, infinity), of.rate);
+  }
+
+  // The part of the change that the expansion has, of a move whose bounds are known.
+  HWY_INLINE V known(const Vector& x, const Vector& y, V own) const {
+    const V change = surrogate(x, y);
+    return of.apart ? hn::IfThenElseZero(hn::IsFinite(own), change) : change;
   }
 
   // The law that a level's effects are proposed from, from the expansion at two steps of Newton's method.

@@ -63,19 +63,21 @@ void ProposeOf(const Levels& levels, const double* noise, const double* walks, R
                             of.quadratic(levels.omega, of.minus(beta, mu)));
     ratio = hn::NegMulAdd(set(0.5), prior, ratio);
     of.store_vector(next, levels.next);
-    if (walks == nullptr) {  // otherwise all rows are read
-      ratio = hn::Add(ratio, of.surrogate(beta, next));
+    if (!levels.all_rows) {
+      V own = zero();
+      V cross = zero();
       if (levels.bounded) {
-        V own;
-        V cross;
         of.bound_of(beta, next, own, cross);
         of.store_rate(own, cross, pass_share);
       }
+      ratio = hn::Add(ratio, of.known(beta, next, own));
     }
     of.store(hn::IfThenElse(hn::Gt(of.field(levels.at.open), zero()), ratio,
                             set(-std::numeric_limits<double>::infinity())),
              levels.ratio);
-    if (levels.bounded) of.store(hn::Mul(of.load(levels.rate), of.field(levels.at.open)), levels.rate);
+    if (levels.bounded)
+      of.store(hn::IfThenElseZero(hn::Gt(of.field(levels.at.open), zero()), of.load(levels.rate)),
+               levels.rate);
   })
 }
 
@@ -106,13 +108,13 @@ double AllMovedOf(const Levels& levels, Range range) {
   V sum = zero();
   MLO_OVER_LEVELS(levels, range, of, {
     const auto beta = of.vector(levels.beta), next = of.vector(levels.next);
-    sum = hn::Add(sum, of.surrogate(beta, next));
+    V own = zero();
+    V cross = zero();
     if (levels.bounded) {
-      V own;
-      V cross;
       of.bound_of(beta, next, own, cross);
       of.store_rate(own, cross, 1);
     }
+    sum = hn::Add(sum, of.known(beta, next, own));
   })
   return sum_of(sum);
 }

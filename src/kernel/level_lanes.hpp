@@ -45,6 +45,10 @@ struct Levels {
   const double *k31 = nullptr, *k22 = nullptr, *k13 = nullptr, *k04 = nullptr;
   bool product = false;
   bool bounded = true;  // whether there are bounds
+  // Whether levels that are outside their box, at either end of a move, are decided by their own rows alone:
+  // own is infinite there, and the expansion is no part of their ratio.
+  bool apart = false;
+  bool all_rows = false;  // whether moves are decided by all rows
   bool crossed = false;
   bool plain = false;  // whether the only effect is an intercept
   bool weighted =

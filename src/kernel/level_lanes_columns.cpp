@@ -19,9 +19,15 @@ void ApplyMOf(const Levels& levels, const double* alpha, Range range) {
 
 template <int fixed>
 void ShiftAlongMOf(const Levels& levels, const double* v, Range range) {
+  // Mostly along one column: the others' fields are not read.
+  std::size_t first = 0, last = levels.at.q;
+  while (first < last && v[first] == 0) ++first;
+  while (first < last && v[last - 1] == 0) --last;
   MLO_OVER_LEVELS(levels, range, of, {
     for (std::size_t a = 0; a < of.d(); ++a) {
-      const V moved = of.times(levels.at.m + a * levels.at.q, v);
+      V moved = zero();
+      for (std::size_t j = first; j < last; ++j)
+        moved = hn::MulAdd(of.field(levels.at.m + a * levels.at.q + j), set(v[j]), moved);
       of.store(hn::Add(of.load(levels.ma, a, of.d()), moved), levels.ma, a, of.d());
       of.store(hn::Add(of.load(levels.beta, a, of.d()), moved), levels.beta, a, of.d());
     }

@@ -10,5 +10,7 @@ inline constexpr double wider = 1.05;  // proposals than the expansion says
 // Of the curvature at the mode of a curve, for its proposal: such laws have heavy sides.
 inline constexpr double curve_width = 0.85;
 inline constexpr double pass_share = 0.5;  // of a level's rows: beyond it all of them are read
+// Where a standard deviation is known less well than this (of its log), effects and it move together.
+inline constexpr double loose_scale = 0.1;
 
 }  // namespace mlo::level_passes

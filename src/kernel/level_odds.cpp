@@ -1,13 +1,10 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // The sweep where all rows of a logistic model are read as odds: every decision is made by the likelihood
 // itself. eta_i = e_i + x_i'alpha + sum_k t_k, t_k = beta_k - M_k alpha.
-#include "kernel/level_odds.hpp"
-
 #include <algorithm>
 #include <cmath>
 
-#include "kernel/level_parts.hpp"
-#include "mlo/kernel/levels.hpp"
+#include "kernel/level_odds_state.hpp"
 #include "mlo/kernel/remainder_test.hpp"
 
 namespace mlo {
@@ -18,133 +15,70 @@ namespace {
 constexpr std::size_t odds_chunk = 16;  // blocks that share a random stream
 }  // namespace
 
-struct LevelKernel::Odds {
-  // By slot of a grouping.
-  struct Slots {
-    std::vector<double> t, next, logs, next_logs, centre, slope, bend, skew, mean;
-  };
-  explicit Odds(std::shared_ptr<const OddsRows> from) : rows(std::move(from)) {
-    for (const OddsRows::Of& of : rows->groups()) {
-      most_places = std::max(most_places, of.places());
-      factors.emplace_back(of.slots(), 1.0);
-      Slots& to = slots.emplace_back();
-      for (auto* const v :
-           {&to.t, &to.next, &to.logs, &to.next_logs, &to.centre, &to.slope, &to.bend, &to.skew, &to.mean})
-        v->assign(of.slots(), 0);
-    }
-    odds.resize(most_places);
-    other_factors = factors;
-    for (auto* const v : {&x, &next_x, &with_own})
-      v->assign(rows->groups()[0].places() + level_lanes, 0.0F);  // the last eight are empty
-    own.assign(rows->groups()[0].slots(), 0);
-  }
-
-  std::shared_ptr<const OddsRows> rows;
-  std::size_t most_places = 0;
-  // By place of the first grouping: e^(e + x'alpha), but for columns that are the same for all rows; the same
-  // of a proposal; with the first grouping's effects. And by place of the grouping that is moved: without it.
-  HugeVector<float> x, next_x, with_own, odds;
-  bool has_x = false;
-  std::vector<double> x_at;                        // the alpha of x, if there is an x
-  std::vector<std::vector<double>> factors;        // by grouping and level: e^t
-  std::vector<std::vector<double>> other_factors;  // the same elsewhere: of a proposal, or at alpha = 0
-  Eigen::VectorXd along;  // a change of alpha by lift that M alpha and beta have not seen
-  std::vector<Slots> slots;
-  std::vector<double> own;  // by slot of the first grouping: its factor and that of the same columns
-  double logs = 0;          // the sum over all rows of log(1 + e^eta)
-  // Of the grouping that is moved: where lift would make the sum of the effects' means 0, at this tau.
-  double best_tau = -1, best_lift = 0;
-
-  [[nodiscard]] double lift(const Eigen::VectorXd& alpha) const { return rows->fixed().dot(alpha); }
-  [[nodiscard]] std::vector<double> moving(const Eigen::VectorXd& alpha) const {
-    std::vector<double> out;
-    for (const std::size_t j : rows->moving()) out.push_back(alpha[index(j)]);
-    return out;
-  }
-  [[nodiscard]] level_passes::OddsLevels levels(std::size_t k) {
-    const OddsRows::Of& of = rows->groups()[k];
-    level_passes::OddsLevels out;
-    out.starts = of.starts.data();
-    for (std::size_t j = 0, other = 0; j < factors.size(); ++j) {
-      if (j == k) continue;
-      if (j > 0) {
-        out.codes[out.others] = of.codes.data() + other * of.places();
-        out.common[out.others] = of.common.data() + other * of.starts.back();
-        out.factors[out.others++] = factors[j].data();
-      }
-      ++other;
-    }
-    out.x = x.data();
-    if (k > 0) out.from = of.from.data();
-    out.source = with_own.data();
-    out.odds = odds.data();
-    out.count = of.count.data();
-    out.successes = of.successes.data();
-    Slots& own_slots = slots[k];
-    out.mean = own_slots.mean.data();
-    out.t = own_slots.t.data();
-    out.next = own_slots.next.data();
-    out.logs = own_slots.logs.data();
-    out.next_logs = own_slots.next_logs.data();
-    out.centre = own_slots.centre.data();
-    out.slope = own_slots.slope.data();
-    out.bend = own_slots.bend.data();
-    out.skew = own_slots.skew.data();
-    out.count_of_levels = of.level.size();
-    return out;
-  }
-  void take_own(const std::vector<double>& with, double factor) {
-    const std::vector<std::uint32_t>& level = rows->groups()[0].level;
-    for (std::size_t s = 0; s < level.size(); ++s) own[s] = with[level[s]] * factor;
-  }
-  // With these factors of all groupings.
-  [[nodiscard]] level_passes::OddsColumns columns(const std::vector<std::vector<double>>& with,
-                                                  double lifted) {
-    const OddsRows::Of& of = rows->groups()[0];
-    level_passes::OddsColumns out;
-    out.starts = of.starts.data();
-    out.columns = rows->moving().size();
-    out.places = of.places();
-    for (std::size_t j = 1; j < with.size(); ++j) {
-      out.codes[out.others] = of.codes.data() + out.others * of.places();
-      out.common[out.others] = of.common.data() + out.others * of.starts.back();
-      out.factors[out.others++] = with[j].data();
-    }
-    take_own(with[0], std::exp(lifted));
-    out.own = own.data();
-    out.base = rows->base();
-    out.x = rows->columns();
-    return out;
-  }
-};
-
 void LevelKernel::OddsDeleter::operator()(Odds* odds) const noexcept { delete odds; }
 
-// Several groupings: that with the most levels, whose standard deviation moves slowest, is moved in every
-// sweep; the others and the coefficients (part == the number of groupings) by turns. Each of their moves is
-// nearly a new draw, and costs as much.
+// Several groupings: that with the most levels is moved by itself. The others and the coefficients have
+// turns: each of their moves is nearly a new draw, and costs as much. Where the others' effects move with the
+// coefficients, the largest grouping has every second turn; otherwise its standard deviation, which moves
+// slowest, moves in every sweep.
 bool LevelKernel::has_turn(std::size_t part, std::uint64_t sweep) const noexcept {
   if (groups_.size() == 1) return true;
+  if (odds_->rider > 0) return (part == 0) == (sweep % 2 == 0);
   std::size_t most = 0;
   for (std::size_t k = 1; k < groups_.size(); ++k)
     if (groups_[k].levels > groups_[most].levels) most = k;
   return part == most || (part == groups_.size()) == (sweep % 2 == 0);
 }
 
-void LevelKernel::make_odds() { odds_.reset(new Odds(reference_->odds())); }
+bool LevelKernel::rides(std::size_t k) const noexcept { return by_odds() && k > 0 && odds_->rider == k; }
+
+void LevelKernel::make_odds() {
+  odds_.reset(new Odds(reference_->odds()));
+  Odds& odds = *odds_;
+  std::copy_n(odds.rows->base(), odds.rows->groups()[0].places(), odds.x.data());
+  std::copy_n(odds.rows->base(), odds.rows->groups()[0].places(), odds.with_own.data());
+  for (std::size_t k = 0; k < groups_.size(); ++k) {
+    const OddsRows::Of& places = odds.rows->groups()[k];
+    for (std::size_t s = 0; s < places.level.size(); ++s)
+      odds.slots[k].mean[s] = -reference_->at().effects[k][places.level[s]];
+    level_passes::OddsLevels of = odds.levels(k);
+    of.reference_tau = reference_tau(k);
+    over_parts(*pool_, places.blocks(), [&](std::size_t /*part*/, Range range) {
+      level_passes::centre_odds(of, odds.slots[k].centre.data(), range);
+    });
+  }
+  // A second grouping whose few levels have so many events that the law of all its effects given the first
+  // grouping's is nearly normal, and that they say what their standard deviation is.
+  if (groups_.size() != 2 || groups_[1].levels > many_levels || groups_[0].levels <= groups_[1].levels)
+    return;
+  const LevelTable& table = reference_->table(1);
+  const double tau = reference_tau(1), levels = static_cast<double>(groups_[1].levels);
+  double lean = 0, known = 0;
+  for (std::size_t l = 0; l < groups_[1].levels; ++l) {
+    const double h = table.at(l, table.fields().h), c = table.at(l, table.fields().c), whole = h + tau;
+    lean += c * c / (whole * whole * whole);
+    known += h / whole;
+  }
+  if (lean < 0.25 && known > 0.9 * levels) odds.rider = 1;
+}
+
+double LevelKernel::reference_tau(std::size_t k) const {
+  return model_->covariances()[k].precision(reference_->at().covariances[k])(0, 0);
+}
 
 // e^t of all levels; or without M alpha, that is at alpha = 0.
-void LevelKernel::take_factors(bool at_reference, std::vector<std::vector<double>>& out) const {
+void LevelKernel::take_factors(bool at_reference, std::vector<std::vector<float>>& out) const {
   for (std::size_t k = 0; k < groups_.size(); ++k)
     level_passes::factors_of(groups_[k].beta.data(), at_reference ? nullptr : groups_[k].ma.data(),
-                             out[k].size(), out[k].data());
+                             groups_[k].beta.size(), out[k].data());
 }
 
 void LevelKernel::enter_odds() {
   Odds& odds = *odds_;
   take_factors(false, odds.factors);
   odds.along = Eigen::VectorXd::Zero(alpha_.size());
-  const std::vector<double> at = odds.moving(alpha_);
+  odds.has_logs = false;
+  const std::vector<float> at = odds.moving(alpha_);
   if (odds.has_x && at == odds.x_at) return;
   const level_passes::OddsColumns of = odds.columns(odds.factors, odds.lift(alpha_));
   over_parts(*pool_, odds.rows->groups()[0].blocks(), [&](std::size_t /*part*/, Range range) {
@@ -170,7 +104,6 @@ void LevelKernel::take_slots(std::size_t k) {
   for (std::size_t s = 0; s < of.level.size(); ++s) {
     const std::size_t level = of.level[s];
     slots.t[s] = group.beta[level] - group.ma[level];
-    slots.mean[s] = -reference_->at().effects[k][level];
   }
 }
 
@@ -178,7 +111,6 @@ level_passes::OddsLevels LevelKernel::odds_levels(std::size_t k) {
   level_passes::OddsLevels of = odds_->levels(k);
   of.lift = odds_->lift(alpha_);
   of.tau = groups_[k].omega(0, 0);
-  of.reference_tau = model_->covariances()[k].precision(reference_->at().covariances[k])(0, 0);
   return of;
 }
 
@@ -209,21 +141,27 @@ void LevelKernel::sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info)
   read_slots(k);
 }
 
-// beta of all levels from their slots; the quadratic that the cubic makes of it for other moves; the sum of
-// logarithms.
+// beta of all levels from their slots; the sum of logarithms.
 void LevelKernel::read_slots(std::size_t k) {
-  const OddsRows::Of& places = odds_->rows->groups()[k];
+  const std::vector<std::uint32_t>& level = odds_->rows->groups()[k].level;
+  const Odds::Slots& slots = odds_->slots[k];
+  Group& group = groups_[k];
+  for (std::size_t s = 0; s < level.size(); ++s) group.beta[level[s]] = slots.t[s] + group.ma[level[s]];
+  odds_->logs = Eigen::Map<const Eigen::VectorXd>(slots.logs.data(), index(level.size())).sum();
+  odds_->has_logs = true;
+}
+
+// The quadratic that the cubic makes of beta for other moves.
+void LevelKernel::read_quadratic(std::size_t k) {
+  const std::vector<std::uint32_t>& level = odds_->rows->groups()[k].level;
   const Odds::Slots& slots = odds_->slots[k];
   Group& group = groups_[k];
   const double lift = odds_->lift(alpha_);
-  odds_->logs = 0;
-  for (std::size_t s = 0; s < places.level.size(); ++s) {
-    const std::size_t level = places.level[s];
-    const double ma = group.ma[level];
-    group.beta[level] = slots.t[s] + ma;
-    group.bend[level] = slots.bend[s];
-    group.linear[level] = slots.slope[s] + slots.bend[s] * (slots.centre[s] - lift + ma);
-    odds_->logs += slots.logs[s];
+  for (std::size_t s = 0; s < level.size(); ++s) {
+    const auto bend = static_cast<double>(slots.bend[s]);
+    group.bend[level[s]] = bend;
+    group.linear[level[s]] = static_cast<double>(slots.slope[s]) +
+                             bend * (static_cast<double>(slots.centre[s]) - lift + group.ma[level[s]]);
   }
 }
 
@@ -323,99 +261,6 @@ void LevelKernel::leave_grouping(std::size_t k) {
   }
   const Group& group = groups_[k];
   level_passes::factors_of(group.beta.data(), group.ma.data(), group.beta.size(), odds_->factors[k].data());
-}
-
-// Of alpha at 0, given beta: the log-likelihood and the effects' priors.
-Eigen::VectorXd LevelKernel::slope_by_odds(StepInfo& info) {
-  Odds& odds = *odds_;
-  const std::size_t q = model_->rows().columns(), moving = odds.rows->moving().size();
-  take_factors(true, odds.other_factors);
-  const level_passes::OddsColumns of = odds.columns(odds.other_factors, 0);
-  const std::size_t blocks = odds.rows->groups()[0].blocks(),
-                    parts = (blocks + blocks_of_part - 1) / blocks_of_part;
-  std::vector<double> sums(parts * moving, 0), slots(odds.own.size(), 0);
-  std::vector<std::vector<double>> by_level(parts);  // the other groupings' levels, one after the other
-  std::size_t room = 0;
-  for (std::size_t k = 1; k < groups_.size(); ++k) room += groups_[k].levels * level_lanes;
-  over_parts(*pool_, blocks, [&](std::size_t part, Range range) {
-    by_level[part].assign(room, 0);
-    std::array<double*, level_passes::OddsLevels::most_others> to{};
-    double* at = by_level[part].data();
-    for (std::size_t k = 1; k < groups_.size(); at += groups_[k++].levels * level_lanes) to[k - 1] = at;
-    level_passes::slope_of_odds(of, sums.data() + part * moving, slots.data(), to.data(), range);
-  });
-  info.rows_read += odds.rows->rows();
-  Eigen::VectorXd slope = odds.rows->pull();
-  for (std::size_t r = 0; r < sums.size(); ++r) slope[index(odds.rows->moving()[r % moving])] -= sums[r];
-  double all = 0;
-  for (const double p : slots) all += p;
-  slope -= all * odds.rows->fixed();
-  // M of the levels, times what their residuals and priors make.
-  std::size_t offset = 0;
-  constexpr std::size_t ways = 8;  // so that an addition need not wait for the one before it
-  std::vector<double> totals(ways * q), weights;
-  for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const OddsRows::Of& places = odds.rows->groups()[k];
-    const double tau = groups_[k].omega(0, 0);
-    const double* const m = reference_->groups()[k].m.data();
-    weights.resize(places.level.size());
-    for (std::size_t s = 0; s < places.level.size(); ++s) {
-      const std::size_t level = places.level[s];
-      double fitted = k == 0 ? slots[s] : 0;
-      for (std::size_t part = 0; part < parts && k > 0; ++part)
-        for (std::size_t lane = 0; lane < level_lanes; ++lane)
-          fitted += by_level[part][offset + level * level_lanes + lane];
-      weights[level] = fitted - places.successes[s];
-    }
-    std::fill(totals.begin(), totals.end(), 0.0);
-    for (std::size_t level = 0; level < weights.size(); ++level) {  // M lies in this order
-      const double weight =
-          weights[level] + tau * (reference_->at().effects[k][level] + groups_[k].beta[level]);
-      double* const total = totals.data() + level % ways * q;
-      for (std::size_t j = 0; j < q; ++j) total[j] += weight * m[level * q + j];
-    }
-    for (std::size_t r = 0; r < totals.size(); ++r) slope[index(r % q)] += totals[r];
-    if (k > 0) offset += groups_[k].levels * level_lanes;
-  }
-  return slope;
-}
-
-bool LevelKernel::move_by_odds(const Eigen::VectorXd& next, double log_ratio, Stream& stream,
-                               StepInfo& info) {
-  Odds& odds = *odds_;
-  const Eigen::VectorXd here = alpha_;
-  // The effects are read by level; M alpha's change is what the coefficients take from them.
-  const auto owed = [&] {
-    double sum = odds.rows->pull().dot(alpha_);
-    for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const OddsRows::Of& places = odds.rows->groups()[k];
-      for (std::size_t s = 0; s < places.level.size(); ++s)
-        sum -= places.successes[s] * groups_[k].ma[places.level[s]];
-    }
-    return sum;
-  };
-  log_ratio -= effects_prior() + owed();
-  alpha_ = next;
-  apply_m();
-  log_ratio += effects_prior() + owed();
-  take_factors(false, odds.other_factors);
-  const std::vector<double> at = odds.moving(alpha_);
-  const level_passes::OddsColumns of = odds.columns(odds.other_factors, odds.lift(alpha_));
-  const double logs = sum_over_parts(*pool_, odds.rows->groups()[0].blocks(), [&](Range range) {
-    return level_passes::move_columns(of, at.data(), odds.next_x.data(), range);
-  });
-  info.rows_read += odds.rows->rows();
-  log_ratio -= logs - odds.logs;
-  if (std::isfinite(log_ratio) && accepts(stream, log_ratio)) {
-    odds.x.swap(odds.next_x);
-    odds.x_at = at;
-    odds.factors.swap(odds.other_factors);
-    odds.logs = logs;
-    return true;
-  }
-  alpha_ = here;
-  apply_m();
-  return false;
 }
 
 double LevelKernel::likelihood_by_odds() const {

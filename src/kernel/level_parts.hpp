@@ -258,6 +258,7 @@ void LevelKernel::slice_level(std::size_t k, std::size_t level, Stream& stream, 
     const double prior = beyond(delta) - 0.5 * omega * ((to - mu) * (to - mu) - (here - mu) * (here - mu));
     tally.rows += grouping.size(level);
     if (all_rows()) return prior + likelihood_of_level(k, level, &delta);
+    if (group.lanes.apart) return prior + rows_of_level(level, &here, &to);
     // A slice goes beyond a curve's interval, where the curve and what is beyond it would cancel.
     if (reference_->table(k).has_curve(level)) return prior + curved_rows(k, level, here, to);
     return prior + level_surrogate(k, level, here, to) +

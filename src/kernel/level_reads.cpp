@@ -87,6 +87,13 @@ double LevelKernel::remainders_of_level(std::size_t k, std::size_t level, const 
   return precision_ * sum;
 }
 
+double LevelKernel::whole_level(std::size_t k, std::size_t level, const double* from,
+                                const double* to) const {
+  const Group& group = groups_[k];
+  if (group.lanes.apart && !std::isfinite(group.own[level])) return rows_of_level(level, from, to);
+  return remainders_of_level(k, level, from, to);
+}
+
 // The same for a level with a curve of its own: its rows' terms, without the curve.
 double LevelKernel::beyond_curve(std::size_t k, std::size_t level, double from, double to) const {
   const LevelTable& table = reference_->table(k);

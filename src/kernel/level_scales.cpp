@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/level_limits.hpp"
 #include "kernel/level_parts.hpp"
 #include "mlo/kernel/levels.hpp"
 #include "mlo/kernel/remainder_test.hpp"
@@ -12,10 +13,8 @@ namespace mlo {
 namespace {
 
 using Eigen::Index;
+using level_passes::loose_scale;
 using level_passes::Range;
-
-// Where a standard deviation is known less well than this (of its log), effects and it move together.
-constexpr double loose_scale = 0.1;
 
 // A Wishart matrix with the given degrees of freedom and the scale matrix L L' (Bartlett).
 Eigen::MatrixXd wishart(Stream& stream, double freedom, const Eigen::MatrixXd& l) {
@@ -36,13 +35,14 @@ void LevelKernel::move_covariance(std::size_t k, Stream& stream, StepInfo& info)
   draw_covariance(k, stream);
   std::size_t moves = groups_.size() > 1 ? options_.scale_moves : 1;
   // As odds, such a move is a small part of a sweep, and many levels say more together than each of itself.
-  if (by_odds()) moves = groups_[k].levels > many_levels ? 3 : 1;
+  if (by_odds()) moves = groups_[k].levels > many_levels ? 2 : 1;
   for (std::size_t m = 0; m < moves; ++m)
     by_odds() ? scale_by_odds(k, stream, info) : scale_together(k, stream, info);
   if (by_odds()) read_slots(k);
   bool loose = false;
   for (std::size_t j = 0; j < d; ++j)
     if (!frozen_ || groups_[k].walk.sd(j) > loose_scale) {
+      if (by_odds()) read_quadratic(k);
       scale_signed(k, j, stream, info);
       loose = true;
     }
@@ -193,7 +193,7 @@ bool LevelKernel::decide_effects(std::size_t k, double log_ratio, Stream& stream
             from[a] = group.beta[group.at(level, a)];
             to[a] = group.next[group.at(level, a)];
           }
-          log_ratio += remainders_of_level(k, level, from.data(), to.data());
+          log_ratio += whole_level(k, level, from.data(), to.data());
           info.rows_read += grouping.size(level);
         },
         [&](std::size_t level) { events.push_back({level}); });

@@ -130,7 +130,9 @@ void LevelKernel::thin_second(double& polynomial, Stream& stream, StepInfo& info
   if (surface && uniform(stream) < share_of_passes) {
     log_ratio = second_.propose(stream, {&before, 1}, {&here, 1});
     if (!(std::abs(here) < furthest_second)) return;
+    show_apart();
     log_ratio += log_prior(here) - log_prior(before) + read_second(here);
+    hide_apart();
     info.rows_read += model_->rows().size();
     if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
   } else {
@@ -180,6 +182,7 @@ void LevelKernel::share_second(double next) {
       level_passes::second_shares(of, move, range);
     });
   }
+  for (const std::size_t l : apart_.levels) groups_[0].rate[l] = 0;
 }
 
 // Whether a row is of a level, of the first so many groupings, that is read whole.
@@ -285,6 +288,12 @@ double LevelKernel::decide_second(double next, Stream& stream, StepInfo& info) {
     reference_->prefetch(row);
   }
   read(events);
+  if (!apart_.levels.empty()) {
+    const double change = change_of_apart(alpha_, next);
+    log_ratio += change;
+    estimate += change;
+    info.rows_read += apart_.rows;
+  }
   double noise = 0;
   for (std::size_t r = 0; r < events.size(); ++r) {
     const double share = changes[r] / (boost * bound_of_row(events[r]));

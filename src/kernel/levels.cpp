@@ -83,6 +83,8 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
       lanes.anchor_omega = model_->covariances()[k].precision(reference_->at().covariances[k])(0, 0);
     }
     lanes.bounded = draws_rows();
+    lanes.apart = sets_apart();
+    lanes.all_rows = all_rows();
     lanes.plain = model_->rows().groups()[k].plain();
     lanes.crossed = k_count > 1 && !all_rows();
     if (lanes.crossed) {
@@ -115,6 +117,13 @@ LevelKernel::LevelKernel(std::shared_ptr<const LevelReference> reference, const 
     second_ = LearntWalk(1, second_sd_);
     second_boost_ = boost_;
     second_slope_.squares = 10 * second_sd_ * second_sd_;  // the first moves say little
+  }
+  if (moves_variances()) {
+    variances_ = LearntWalk(1 + model_->covariances()[0].size(), 0.3);
+    double squares = 0;
+    for (std::size_t l = 0; l < groups_[0].levels; ++l)
+      squares += reference_->table(0).at(l, reference_->table(0).fields().h);
+    log_weight_ = std::log(squares / reference_->weight());
   }
   if (options_.odds)
     make_odds();
@@ -239,9 +248,8 @@ void LevelKernel::read_predictors() {
   });
 }
 
-StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
-  StepInfo info;
-  enter(state);
+// Everything in turn. Returns the expansion of the log-likelihood where the sweep ends.
+double LevelKernel::sweep(const StepId& id, StepInfo& info) {
   const auto stream_of = [&](std::uint64_t part) {
     return Stream({.seed = id.seed,
                    .chain = id.chain,
@@ -251,6 +259,11 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
   const double scaled = scale_acceptance_.accepted;
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     if (by_odds()) {
+      if (rides(k)) {  // its effects move with the coefficients
+        Stream stream = stream_of(k + 1);
+        draw_covariance(k, stream);
+        continue;
+      }
       if (!has_turn(k, id.iteration)) continue;
       sweep_by_odds(k, id, info);
     } else {
@@ -266,6 +279,7 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
     if (by_odds()) leave_grouping(k);
   }
   Stream stream = stream_of(0);
+  hide_apart();
   if (!by_odds() || has_turn(groups_.size(), id.iteration))
     info.accepted = move_coefficients(stream, info);
   else
@@ -274,13 +288,44 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
       !all_rows() && (frozen_ || model_->family().estimates_second()) ? likelihood_polynomial() : 0;
   // Shifts change no predictor, but they do change what the expansion leaves of a row.
   if (thins_second()) move_second(polynomial, stream, info);
+  if (!apart_.levels.empty() && frozen_) polynomial += change_of_apart(alpha_, point_.log_second, true);
+  show_apart();
   if (options_.factors == nullptr) {
+    const auto moves = [&](std::size_t k) { return !by_odds() || has_turn(k, id.iteration); };
     for (std::size_t k = 0; k < groups_.size(); ++k)
-      for (std::size_t j = 0; j < groups_[k].d; ++j) shift(k, j, stream);
+      for (std::size_t j = 0; j < groups_[k].d && moves(k); ++j) shift(k, j, stream);
     for (const Nested& pair : nested_) shift_nested(pair, stream);
-    for (std::size_t k = 1; k < groups_.size(); ++k) shift_between(0, k, stream);
+    for (std::size_t k = 1; k < groups_.size(); ++k)
+      if (moves(k)) shift_between(0, k, stream);
   }
   if (model_->family().estimates_second() && !thins_second()) move_second(polynomial, stream, info);
+  if (moves_variances()) {
+    move_variances(id, stream);
+    polynomial = 0;
+  }
+  return polynomial;
+}
+
+StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
+  StepInfo info;
+  enter(state);
+  double polynomial = 0;
+  std::optional<bool> moved;
+  if (variances_suffice()) {
+    Stream stream({.seed = id.seed,
+                   .chain = id.chain,
+                   .purpose = Purpose::covariances,
+                   .iteration = id.iteration << 8U});
+    moved = move_variances(id, stream);
+  }
+  if (moved)
+    info.accepted = *moved;
+  else
+    polynomial = sweep(id, info);
+  if (frozen_ && moves_variances()) {
+    prepare(0);
+    polynomial = likelihood_polynomial();
+  }
   leave(state);
   if (all_rows())
     read_likelihood(state, info);
@@ -290,6 +335,11 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
   if (!frozen_) {
     for (std::size_t k = 0; k < groups_.size(); ++k) groups_[k].walk.learn(point_.covariances[k]);
     if (model_->family().estimates_second()) second_.learn({&point_.log_second, 1});
+    if (moves_variances()) {
+      std::vector<double> at(1 + point_.covariances[0].size());
+      to_variances(point_.log_second, point_.covariances[0], at);
+      variances_.learn(at);
+    }
   } else {
     ++counted_;
     const double* const effects = state.theta.data() + model_->main_parameters();
@@ -433,8 +483,10 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
   std::array<double, LevelRows::most_effects> from, to;
   normals(stream, {noise.data(), count * d});
   for (std::size_t i = 0; i < count; ++i) uniforms[i] = uniform(stream);
-  for (std::size_t i = 0; i < count && all_rows(); ++i) walks[i] = uniform(stream) < walk_share ? 1 : 0;
-  level_passes::propose(of, noise.data(), all_rows() ? walks.data() : nullptr, {first, last});
+  // Terms that are not concave may have several modes.
+  const bool walk = all_rows() || of.apart;
+  for (std::size_t i = 0; i < count && walk; ++i) walks[i] = uniform(stream) < walk_share ? 1 : 0;
+  level_passes::propose(of, noise.data(), walk ? walks.data() : nullptr, {first, last});
   const auto is_tiny = [&](std::size_t l) { return reference_->groups()[k].tiny[l] != 0; };
   if (all_rows()) {
     for (std::size_t l = begin; l < end; ++l) {
@@ -452,7 +504,7 @@ void LevelKernel::sweep_chunk(std::size_t k, std::size_t first, std::size_t last
             from[a] = group.beta[group.at(l, a)];
             to[a] = group.next[group.at(l, a)];
           }
-          group.ratio[l] += remainders_of_level(k, l, from.data(), to.data());
+          group.ratio[l] += whole_level(k, l, from.data(), to.data());
           tally.rows += grouping.size(l);
         },
         [&](std::size_t l) { events.push_back({l}); });
@@ -485,6 +537,7 @@ void LevelKernel::freeze() {
   frozen_ = true;
   for (Group& group : groups_) group.walk.freeze();
   if (model_->family().estimates_second()) second_.freeze();
+  if (moves_variances()) variances_.freeze();
 }
 
 void LevelKernel::save(std::vector<double>& out) const {
@@ -500,6 +553,7 @@ void LevelKernel::save(std::vector<double>& out) const {
     out.push_back(group.boost.factor);
   }
   if (model_->family().estimates_second()) second_.save(out);
+  if (moves_variances()) variances_.save(out);
   if (thins_second())
     for (const double x : {second_boost_.factor, second_slope_.slope, second_slope_.products,
                            second_slope_.squares, second_slope_.variance})
@@ -522,6 +576,7 @@ void LevelKernel::load(std::span<const double> in) {
     group.boost.factor = in[at++];
   }
   if (model_->family().estimates_second()) at += second_.load(in.subspan(at));
+  if (moves_variances()) at += variances_.load(in.subspan(at));
   if (thins_second())
     for (double* const x : {&second_boost_.factor, &second_slope_.slope, &second_slope_.products,
                             &second_slope_.squares, &second_slope_.variance})

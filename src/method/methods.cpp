@@ -282,19 +282,22 @@ const MethodSpec* find_method(std::string_view name) {
 
 std::string needs_of(const MethodSpec& method) {
   if (!method.needs.empty()) return std::string(method.needs);
-  std::string always, known;
+  std::string always, known, estimated;
   for (const FamilySpec* f : families()) {
     const auto add = [&](std::string& list, const std::string& text) {
       list += fmt::format("{}{}", list.empty() ? "" : ", ", text);
     };
-    if (f->sums || f->classes ? method.role == Role::exact : f->surfaced || (f->curved && !f->second)) {
+    if (f->sums || f->classes ? method.role == Role::exact : f->curved && (f->surfaced || !f->second)) {
       add(always, std::string(f->name));
     } else if (f->curved) {
       add(known, fmt::format("{} (`{}`)", f->name, f->second->known_by));
+    } else if (f->surfaced) {
+      add(estimated, std::string(f->name));
     }
   }
-  if (known.empty()) return always;
-  return fmt::format("{}; with their second parameter known: {}", always, known);
+  if (!known.empty()) always += "; with their second parameter known: " + known;
+  if (!estimated.empty()) always += "; with their second parameter estimated: " + estimated;
+  return always;
 }
 
 std::string method_names() {

@@ -144,8 +144,8 @@ std::vector<Option> model_options() {
        .group = Group::model,
        .field = &FitOptions::prior_for,
        .help = "NAME PRIOR: prior of one parameter; may be repeated. Positive parameters "
-               "(sigma, size, shape, tau) also take gamma(shape,rate) and "
-               "exponential(rate)",
+               "(sigma, size, shape, phi, tau) also take gamma(shape,rate) and "
+               "exponential(rate), zi beta(a,b)",
        .rule = a_prior},
       {.name = "prior-sd",
        .group = Group::model,
@@ -198,11 +198,12 @@ std::vector<Option> model_options() {
                   .group = Group::model,
                   .field = &FitOptions::row_weights,
                   .help = "A column of frequencies: a row counts as often as it says. Default: once"});
-  rows.push_back({.name = "trials",
-                  .group = Group::model,
-                  .field = &FitOptions::trials,
-                  .help = "logistic: a column of numbers of trials; the response is then the share of "
-                          "successes. The same as cbind(successes, failures) as the response"});
+  rows.push_back(
+      {.name = "trials",
+       .group = Group::model,
+       .field = &FitOptions::trials,
+       .help = "logistic and beta-binomial: a column of numbers of trials; the response is then the share of "
+               "successes. The same as cbind(successes, failures) as the response"});
   for (Option& option : file_options()) rows.push_back(std::move(option));
   return rows;
 }

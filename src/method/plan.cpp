@@ -325,9 +325,16 @@ void check(const FitOptions& options) {
                                  options.trials ? "trials" : "row-weights"));
   if (wants_netcdf(options) && options.out.empty())
     throw UsageError(fmt::format("`format {}` needs `out`: the directory for the file", options.format));
-  if (options.trials && !family->shares)
-    throw UsageError(fmt::format("`trials` is for `family logistic`, not for `family {}`", family->name));
-  if (method.role == Role::exact && !family->sums && !family->curved && !family->classes)
+  if (options.trials && !family->shares && !family->counted)
+    throw UsageError(fmt::format(
+        "`trials` is for `family logistic` and `family beta-binomial`, not for `family {}`", family->name));
+  if (method.role == Role::exact && family->surfaced && !family->curved &&
+      !estimates_second(*family, options.numbers))
+    throw UsageError(fmt::format(
+        "`method exact` has bounds for `family {}` only where {} is estimated, not where it is known. "
+        "Use `method full`",
+        family->name, family->second->name));
+  if (method.role == Role::exact && !family->sums && !family->curved && !family->surfaced && !family->classes)
     throw UsageError(
         fmt::format("`method exact` needs bounds on what one row can say; `family {}` has none. Use `method "
                     "full` or `method difference`",

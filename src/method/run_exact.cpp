@@ -130,8 +130,11 @@ std::string order_words(JointOrder order) {
 void run_jointly(Sampler& s, const std::shared_ptr<const JointExpansion>& expansion) {
   s.out().log_posterior = fmt::format("by a Taylor polynomial of order {} about the mode, not of all rows",
                                       order_words(expansion->order));
-  s.note(fmt::format("control variates of order {}; {} rows per step expected", order_words(expansion->order),
-                     plain_number(expansion->expected_rows(), 2)));
+  s.note(fmt::format("control variates of order {}; {} rows per step expected{}",
+                     order_words(expansion->order), plain_number(expansion->expected_rows(), 2),
+                     expansion->always_read() > 0
+                         ? fmt::format(", {} of them at every step", grouped(expansion->always_read()))
+                         : ""));
   note_proposal(s);
   const ExactPlan& plan = s.plan().exact;
   const ExactOptions options = exact_options(plan);
@@ -288,6 +291,19 @@ void run_automatic(Sampler& s) {
   if (const std::optional<SurfacedRows> surfaced = surfaced_of(s)) {
     const auto expansion = expanded_jointly(s, *surfaced);
     const double rows = expansion->expected_rows();
+    // Where a share may as well be 0, its logit has a tail that no fit at the mode foresees: proposals from
+    // the fit seldom get there, and seldom come back.
+    const Glm* glm = model.glm();
+    if (glm != nullptr && glm->family().spec().second->share && expansion->sd_of_second > 0.5 &&
+        1e-9 * s.steps() * pass.nanoseconds() < affordable_seconds) {
+      choose(s, Role::full,
+             fmt::format(
+                 "the data hardly tell {}, whose posterior is far from the Gaussian fit that the steps of "
+                 "exact come from",
+                 glm->family().spec().second->name));
+      run_full(s);
+      return;
+    }
     // A row is evaluated at both ends of a move, by two or three times the work of a curve. Where the second
     // parameter is barely known, its posterior is wider than the Laplace fit, and more rows are read.
     const double work = expansion->sd_of_second > 0.2 ? 40 : 4;

@@ -32,7 +32,7 @@ std::string no_bounds(const GroupedModel& model) {
   if (family.estimates_second())
     return fmt::format("{}an estimated {}", model.rows().groups().size() > 1 ? "several groupings and " : "",
                        family.spec().second->name);
-  return fmt::format("`family {}`", family.spec().name);
+  return fmt::format("several groupings and `family {}`", family.spec().name);
 }
 
 // A start with about 1.5 times the spread of the normal laws about the reference, unless it is to be there.

@@ -17,12 +17,22 @@ namespace mlo {
 
 // One per file, src/model/family_NAME.cpp. A new family is its file and its place in these two lists.
 extern const FamilySpec gaussian_family, gaussian_mean_family, gaussian_precision_family, student_family,
-    logistic_family, probit_family, poisson_family, negative_binomial_family, gamma_family, softmax_family;
+    logistic_family, probit_family, beta_binomial_family, poisson_family, negative_binomial_family,
+    zero_inflated_poisson_family, gamma_family, softmax_family;
 
 std::span<const FamilySpec* const> families() {
-  static const std::array list{
-      &gaussian_family, &gaussian_mean_family, &gaussian_precision_family, &student_family, &logistic_family,
-      &probit_family,   &poisson_family,       &negative_binomial_family,  &gamma_family,   &softmax_family};
+  static const std::array list{&gaussian_family,
+                               &gaussian_mean_family,
+                               &gaussian_precision_family,
+                               &student_family,
+                               &logistic_family,
+                               &probit_family,
+                               &beta_binomial_family,
+                               &poisson_family,
+                               &negative_binomial_family,
+                               &zero_inflated_poisson_family,
+                               &gamma_family,
+                               &softmax_family};
   return list;
 }
 
@@ -46,9 +56,10 @@ void check_numbers(const FamilySpec& spec, const FamilyNumbers& numbers) {
                                  [&, &its = name](const FamilyNumber& n) { return n.name == its; });
     if (at == spec.numbers.end())
       throw UsageError(fmt::format("`{}` has no meaning with `family {}`", name, spec.name));
-    if (!std::isfinite(value) || (at->positive && !(value > 0)))
+    if (!std::isfinite(value) || (at->positive && !(value > 0)) || (at->share && !(value < 1)))
       throw UsageError(fmt::format("`{}` must be {} (got {})", name,
-                                   !at->positive       ? "a finite number"
+                                   at->share           ? "between 0 and 1, exclusive"
+                                   : !at->positive     ? "a finite number"
                                    : std::isinf(value) ? "positive and finite"
                                                        : "positive",
                                    value));
@@ -97,13 +108,21 @@ std::unique_ptr<AnyModel> make_model(const FamilySpec& spec, Design design, cons
   return std::make_unique<ModelOf<Glm>>(Glm(std::move(design), std::move(family), std::move(layout)));
 }
 
-// ---- what families inherit
+// ---- second parameters, and what families inherit
+
+double SecondParameter::to_working(double value) const noexcept {
+  return share ? std::log(value) - std::log1p(-value) : std::log(value);
+}
+
+double SecondParameter::to_user(double working) const noexcept {
+  return share ? 1 / (1 + std::exp(-working)) : std::exp(working);
+}
 
 Family::Family(const FamilySpec& spec, std::optional<double> known)
     : spec_(&spec),
       estimated_(spec.second.has_value() && !known),
       known_(known.value_or(1)),
-      log_known_(std::log(known_)) {}
+      log_known_(spec.second ? spec.second->to_working(known_) : std::log(known_)) {}
 
 std::string Family::words() const {
   return spec_->second && !estimated_ ? fmt::format("known {} {}", spec_->second->name, known_) : "";
@@ -126,7 +145,7 @@ std::string Family::degenerate(const Design& /*design*/, double /*log_second*/, 
 }
 
 double Family::second(const Batch& batch) const noexcept {
-  return estimated_ ? std::exp(batch.log_second) : known_;
+  return estimated_ ? spec_->second->to_user(batch.log_second) : known_;
 }
 
 double Family::inverse_second(const Batch& batch) const noexcept {

@@ -12,22 +12,14 @@
 #include "mlo/base/special.hpp"
 #include "mlo/model/curve.hpp"
 #include "model/family_parts.hpp"
+#include "model/rising.hpp"
 #include "model/surfaces.hpp"
 
 namespace mlo {
 extern const FamilySpec negative_binomial_family;
 namespace {
 
-// x - log(1 + x) for x >= 0, without cancellation for small x.
-double log1p_rest(double x) noexcept {
-  if (x > 0.01) return x - std::log1p(x);
-  // x^2/2 - x^3/3 + ...; the terms left out are below 1e-17 of the first.
-  double tail = 0;
-  for (int m = 10; m >= 2; --m) tail = 1.0 / m - x * tail;
-  return x * x * tail;
-}
-
-// log(1 + x) - x / (1 + x), in the same way.
+// log(1 + x) - x / (1 + x), without cancellation for small x.
 double log1p_excess(double x) noexcept {
   return x > 0.01 ? std::log1p(x) - x / (1 + x) : x * x / (1 + x) - log1p_rest(x);
 }

@@ -26,7 +26,9 @@ void check_binary(const Design& design, std::string_view family) {
           design, i,
           design.shares ? "a share of trials must be from 0 to 1"
                         : fmt::format("a {} model needs 0 or 1", family),
-          design.shares ? "" : "`family gaussian` is for any number, `family poisson` for counts");
+          design.shares
+              ? ""
+              : "`family gaussian` is for any number, `family poisson` for counts, `family softmax` for classes");
     zero = zero || y < 1;
     one = one || y > 0;
   }

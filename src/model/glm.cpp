@@ -32,9 +32,10 @@ Layout glm_layout(const Design& design, const Family& family, GlmPriors priors) 
                              .centre = design.centre,
                              .scale = design.scale}};
   if (family.estimates_second())
-    blocks.push_back({.kind = Block::Kind::log_positive,
-                      .names = {std::string(family.spec().second->name)},
-                      .priors = {priors.second}});
+    blocks.push_back(
+        {.kind = family.spec().second->share ? Block::Kind::logit_share : Block::Kind::log_positive,
+         .names = {std::string(family.spec().second->name)},
+         .priors = {priors.second}});
   return Layout(std::move(blocks));
 }
 
@@ -81,7 +82,14 @@ void check_responses(const Design& design, const Family& family) {
   const FamilySpec& spec = family.spec();
   if (design.shares && !spec.shares)
     throw ModelError(fmt::format(
-        "cbind(successes, failures) and `trials` are for `family logistic`, not for `family {}`", spec.name));
+        "cbind(successes, failures) and `trials` are for `family logistic` and `family beta-binomial`, not "
+        "for `family {}`",
+        spec.name));
+  if (spec.counted && !design.counted)
+    throw ModelError(fmt::format(
+        "`family {}` needs numbers of trials: cbind(successes, failures) as the response, or a share with "
+        "`trials`",
+        spec.name));
   if (!design.response_levels.empty() && !spec.binary)
     throw ModelError(
         fmt::format("the response {} is text (\"{}\"), and a {} model needs numbers; `family logistic` "
@@ -334,6 +342,7 @@ std::string Glm::degenerate(Params theta, const Derivatives& at, bool with_prior
         "{} row{} for {} coefficients: the columns can predict the response \"{}\" exactly, and the posterior "
         "of {} has no mode; state it (`family gaussian-mean` or `family student`, with `known-sigma`)",
         rows(), rows() == 1 ? "" : "s", columns(), design().response, second.name);
+  if (second.share && with_prior) return {};  // every prior of it is proper
   if (second.needs_prior && with_prior) {
     if (layout_.blocks().back().priors[0].proper()) return {};
     const std::string name(second.name);

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/base/text.hpp"
 #include "mlo/model/glm.hpp"
 
@@ -92,9 +93,10 @@ void check_priors(const GroupPriorOptions& options, const PriorOptions& main, co
     for (std::size_t j = 0; j < group.dim(); ++j) known.push_back(sd_name(group, j));
   for (const auto& [name, text] : main.prior_for)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError(fmt::format(
-          "`prior-for {}`: there is no such parameter; there are {}{}", name, fmt::join(known, ", "),
-          correlated ? ", and correlations, which have one prior, `prior-cor`" : ""));
+      throw UsageError(fmt::format("`prior-for {}`: there is no such parameter; {}", name,
+                                   correlated && name.starts_with("cor_")
+                                       ? "correlations have one prior, `prior-cor`"
+                                       : names_instead(name, known)));
 }
 
 Layout make_layout(const Design& design, const Family& family, const GroupPriorOptions& options) {
@@ -183,14 +185,13 @@ double GroupedModel::precision(double log_second) const noexcept {
 }
 
 std::shared_ptr<const RowCurve> GroupedModel::curve() const {
-  if (!family_->spec().log_concave) return nullptr;
+  if (!family_->spec().log_concave && rows_.groups().size() > 1) return nullptr;
   return family_->estimates_second() ? family_->unit_curve() : family_->curve();
 }
 
 bool GroupedModel::has_surface() const noexcept {
   const FamilySpec& spec = family_->spec();
-  return family_->estimates_second() && factor() == nullptr && spec.surfaced && spec.log_concave &&
-         rows_.groups().size() == 1;
+  return family_->estimates_second() && factor() == nullptr && spec.surfaced && rows_.groups().size() == 1;
 }
 
 std::shared_ptr<const RowSurface> GroupedModel::surface(double log_second) const {
@@ -281,7 +282,7 @@ void GroupedModel::find_twins() {
   std::vector<double> base(layout_.dim()), moved(layout_.dim());
   const auto working = [&](std::size_t column, std::vector<double>& out) {
     std::vector<double> user(layout_.dim(), 0);
-    if (family_->estimates_second()) user[q] = 1;
+    if (family_->estimates_second()) user[q] = 0.5;  // any value that every second parameter can have
     if (column < q) user[column] = 1;
     layout_.to_working(user, out);
   };

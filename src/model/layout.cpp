@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/names.hpp"
 
 namespace mlo {
 namespace {
@@ -46,19 +47,36 @@ double coefficients_log_prior(const Block& block, Params theta) noexcept {
   return total;
 }
 
-// Of one that is not a coefficient.
-double positive_log_prior(Kind kind, const Prior& prior, double value) noexcept {
+// The parameter whose logit this is. Not 0 or 1 themselves, where priors may have poles.
+double share_of(double logit) noexcept {
+  constexpr double least = std::numeric_limits<double>::min(), most = 1 - 0x1p-53;
+  return std::clamp(1 / (1 + std::exp(-logit)), least, most);
+}
+
+// The log of the derivative of share_of.
+double log_slope_of_share(double logit) noexcept {
+  const double size = std::abs(logit);
+  return -size - 2 * std::log1p(std::exp(-size));
+}
+
+// Of one that is not a coefficient, in its working coordinate: with the Jacobian.
+double other_log_prior(Kind kind, const Prior& prior, double value) noexcept {
   if (kind == Kind::log_positive) return prior.log_density(std::exp(value)) + value;
+  if (kind == Kind::logit_share) return prior.log_density(share_of(value)) + log_slope_of_share(value);
   return value > 0 ? prior.log_density(value) : -std::numeric_limits<double>::infinity();
 }
 
-// Refuses a gamma prior for a coefficient, which can have either sign.
+// Refuses a gamma or beta prior for a coefficient, which can have any value, and a beta prior for a parameter
+// that may be above 1.
 Prior parse_for(Kind kind, const std::string& text, const std::string& option) {
   const Prior prior = Prior::parse(text, option);
   if (kind == Kind::coefficients && prior.kind() == Prior::Kind::gamma)
     throw UsageError(fmt::format(
         "{} \"{}\": a gamma prior is for parameters that are positive; a coefficient can be negative", option,
         text));
+  if (kind != Kind::logit_share && prior.kind() == Prior::Kind::beta)
+    throw UsageError(
+        fmt::format("{} \"{}\": a beta prior is for parameters between 0 and 1, such as `zi`", option, text));
   return prior;
 }
 
@@ -80,7 +98,9 @@ void Layout::to_user(Params theta, std::span<double> out) const noexcept {
       coefficients_to_user(block, from, to);
     } else {
       for (std::size_t j = 0; j < from.size(); ++j)
-        to[j] = block.kind == Kind::log_positive ? std::exp(from[j]) : from[j];
+        to[j] = block.kind == Kind::log_positive  ? std::exp(from[j])
+                : block.kind == Kind::logit_share ? share_of(from[j])
+                                                  : from[j];
     }
   }
 }
@@ -96,7 +116,11 @@ void Layout::to_working(Params user, std::span<double> out) const {
     for (std::size_t j = 0; j < from.size(); ++j) {
       if (!(from[j] > 0))
         throw UsageError(fmt::format("{} must be positive (got {})", block.names[j], from[j]));
-      to[j] = block.kind == Kind::log_positive ? std::log(from[j]) : from[j];
+      if (block.kind == Kind::logit_share && !(from[j] < 1))
+        throw UsageError(fmt::format("{} must be below 1 (got {})", block.names[j], from[j]));
+      to[j] = block.kind == Kind::log_positive  ? std::log(from[j])
+              : block.kind == Kind::logit_share ? std::log(from[j]) - std::log1p(-from[j])
+                                                : from[j];
     }
   }
 }
@@ -115,6 +139,9 @@ Eigen::MatrixXd Layout::user_jacobian(Params theta) const {
         case Kind::log_positive:
           jacobian(row, row) = std::exp(theta[block.first + j]);
           break;
+        case Kind::logit_share:
+          jacobian(row, row) = std::exp(log_slope_of_share(theta[block.first + j]));
+          break;
         case Kind::positive:
           jacobian(row, row) = 1;
           break;
@@ -131,7 +158,7 @@ double Layout::log_prior(Params theta) const noexcept {
       continue;
     }
     for (std::size_t j = 0; j < block.size(); ++j)
-      total += positive_log_prior(block.kind, block.priors[j], theta[block.first + j]);
+      total += other_log_prior(block.kind, block.priors[j], theta[block.first + j]);
   }
   return total;
 }
@@ -145,7 +172,7 @@ double Layout::log_prior_of(std::span<const std::size_t> parameters, Params thet
       if (k < block.first || k >= block.first + block.size()) continue;
       const std::size_t j = k - block.first;
       if (block.kind != Kind::coefficients)
-        total += positive_log_prior(block.kind, block.priors[j], part[j]);
+        total += other_log_prior(block.kind, block.priors[j], part[j]);
       else if (j > 0 || !block.intercept)
         total += block.priors[j].log_density(part[j] / block.scale[j]);
       // A prior of the intercept at zero depends on every slope.
@@ -164,7 +191,7 @@ double Layout::log_prior_at(std::size_t parameter, double value) const noexcept 
   for (const Block& block : blocks_)
     if (parameter >= block.first && parameter < block.first + block.size()) {
       assert(block.kind != Kind::coefficients);
-      return positive_log_prior(block.kind, block.priors[parameter - block.first], value);
+      return other_log_prior(block.kind, block.priors[parameter - block.first], value);
     }
   return 0;
 }
@@ -193,6 +220,16 @@ void Layout::add_prior_derivatives(Params theta, Derivatives& d) const {
         d.value += s.value + value;
         d.gradient[row] += s.slope * scale + 1;
         d.information(row, row) += std::max(s.curvature * scale * scale - s.slope * scale, 0.0);
+      } else if (block.kind == Kind::logit_share) {
+        // With x the share: dx/ds = x (1 - x) = slope, d2x/ds2 = slope (1 - 2 x), and the Jacobian's log is
+        // log x + log(1 - x).
+        const double share = share_of(value), slope = std::exp(log_slope_of_share(value));
+        const double odd = std::tanh(-0.5 * value);  // 1 - 2 x
+        const Prior::Smooth s = prior.smooth(share);
+        d.value += s.value + log_slope_of_share(value);
+        d.gradient[row] += s.slope * slope + odd;
+        d.information(row, row) +=
+            std::max(s.curvature * slope * slope - s.slope * slope * odd, 0.0) + 2 * slope;
       } else if (value > 0) {
         const Prior::Smooth s = prior.smooth(value);
         d.value += s.value;
@@ -206,7 +243,7 @@ void Layout::add_prior_derivatives(Params theta, Derivatives& d) const {
 
 bool Layout::proper_prior() const noexcept {
   return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-    return block.kind == Kind::log_positive ||
+    return block.kind == Kind::log_positive || block.kind == Kind::logit_share ||
            std::all_of(block.priors.begin(), block.priors.end(), [](const Prior& p) { return p.proper(); });
   });
 }
@@ -268,23 +305,44 @@ void Layout::set_priors(const PriorOptions& options) {
   for (const auto& [name, text] : options.prior_for) {
     const auto at = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
     if (at == names_.size())
-      throw UsageError(fmt::format("`prior-for {}`: there is no such parameter; there are {}", name,
-                                   fmt::join(names_, ", ")));
+      throw UsageError(
+          fmt::format("`prior-for {}`: there is no such parameter; {}", name, names_instead(name, names_)));
     set(at, text, fmt::format("`prior-for {}`", name));
   }
 }
 
-// Neighbours with the same prior, such as the levels of a factor, are named together.
+// Neighbours with the same prior, such as the levels of a factor, are named together, and so are many whose
+// normal priors differ in their scales only: those of a wide file would fill the screen.
 std::string Layout::prior_words() const {
   constexpr std::size_t together = 5;
+  constexpr std::size_t many = 20;
+  const auto same_but_for_the_scale = [](const Prior& a, const Prior& b) {
+    return a.kind() == Prior::Kind::normal && b.kind() == Prior::Kind::normal && a.location() == b.location();
+  };
   std::string out;
   for (const Block& block : blocks_)
     for (std::size_t j = 0; j < block.size();) {
-      const std::string text = block.priors[j].text();
+      std::string text = block.priors[j].text();
       const bool at_means = j == 0 && block.intercept_at_means && block.size() > 1;
       std::size_t end = j + 1;
       while (!at_means && end < block.size() && block.priors[end].text() == text) ++end;
       if (end - j < together) end = j + 1;
+      std::size_t like = j + 1;
+      const auto begins_a_run = [&](std::size_t k) {
+        return k + 1 < block.size() && block.priors[k].text() == block.priors[k + 1].text();
+      };
+      while (!at_means && like < block.size() && !begins_a_run(like) &&
+             same_but_for_the_scale(block.priors[like], block.priors[j]))
+        ++like;
+      if (like - j >= many && like > end) {
+        end = like;
+        const auto [least, most] =
+            std::minmax_element(block.priors.begin() + static_cast<std::ptrdiff_t>(j),
+                                block.priors.begin() + static_cast<std::ptrdiff_t>(end),
+                                [](const Prior& a, const Prior& b) { return a.scale() < b.scale(); });
+        text = fmt::format("normal({:.6g}, {:.4g} to {:.4g})", block.priors[j].location(), least->scale(),
+                           most->scale());
+      }
       const std::string names = end == j + 1 ? block.names[j]
                                              : fmt::format("{} to {} ({} coefficients)", block.names[j],
                                                            block.names[end - 1], end - j);

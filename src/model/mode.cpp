@@ -90,7 +90,7 @@ std::optional<std::string> rank_deficiency(const ModeProblem& problem, const Der
   throw ModelError(fmt::format(
       "separation: {} {} the response of some rows perfectly, so the likelihood has no finite maximum; remove "
       "{}, or give the coefficients a proper prior (`prior normal(0, 2.5)`) and use a method that needs no "
-      "maximum-likelihood fit (`method full`, or `weights-at map`)",
+      "maximum-likelihood fit (`method auto`, or `weights-at map`)",
       columns, several ? "together predict" : "predicts", several ? "one of them" : "the column"));
 }
 
@@ -247,7 +247,7 @@ Mode find_mode(const ModeProblem& problem, const ModeOptions& options, const Mod
     throw ModelError(fmt::format(
         "only {} row{} for {} coefficients: the data cannot tell them apart, and not all of them have a "
         "proper prior (a maximum-likelihood fit has none); give them priors (`prior normal(0, 2.5)`) and use "
-        "`method full` or `weights-at map`",
+        "`method auto` or `weights-at map`",
         problem.rows, problem.rows == 1 ? "" : "s", problem.columns));
   Mode mode;
   VectorXd start;

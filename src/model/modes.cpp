@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "mlo/base/random.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/model/glm.hpp"
 
 namespace mlo {
@@ -39,12 +40,21 @@ bool known(const std::vector<Mode>& modes, const Mode& mode) {
   return std::any_of(modes.begin(), modes.end(), [&](const Mode& m) { return same_place(m, mode); });
 }
 
+// The predictor that suits a response best, or one near it where that is infinite.
+double predictor_of(const FamilySpec& family, double y) {
+  if (family.counted) {
+    const Outcome at = Outcome::of(y);
+    return std::log((at.successes + 0.5) / (at.trials - at.successes + 0.5));
+  }
+  return family.link == Link::log ? std::log(y + 0.5) : y;
+}
+
 // Some rows as matrices, for starts that are least-squares fits to parts of them.
 struct SearchedRows {
   const Glm& model;
   std::vector<RowId> ids;
   MatrixXd x;
-  VectorXd y;  // less the offset
+  VectorXd y;  // on the scale of the predictor, less the offset
 
   SearchedRows(const Glm& m, std::vector<RowId> rows)
       : model(m),
@@ -57,7 +67,7 @@ struct SearchedRows {
       const std::size_t i = ids[static_cast<std::size_t>(k)];
       design.working_row(i, row);
       x.row(k) = Eigen::Map<const Eigen::RowVectorXd>(row.data(), x.cols());
-      y[k] = design.y(i) - (design.has_offset ? design.offset(i) : 0);
+      y[k] = predictor_of(m.family().spec(), design.y(i)) - (design.has_offset ? design.offset(i) : 0);
     }
   }
 
@@ -73,12 +83,12 @@ struct SearchedRows {
     return centre + moments.ldlt().solve(slope);
   }
 
-  // A point with these coefficients. A second parameter that is estimated is the scale of the nearest quarter
-  // of the rows, so that a fit to a part of them can be a narrow one.
+  // A point with these coefficients. A scale that is estimated is that of the nearest quarter of the rows, so
+  // that a fit to a part of them can be a narrow one.
   [[nodiscard]] VectorXd point(const VectorXd& coefficients, const VectorXd& mode) const {
     VectorXd theta = mode;
     theta.head(x.cols()) = coefficients;
-    if (theta.size() == x.cols()) return theta;
+    if (theta.size() == x.cols() || !model.family().spec().second->scale) return theta;
     std::vector<double> distance(ids.size());
     for (Index k = 0; k < x.rows(); ++k)
       distance[static_cast<std::size_t>(k)] = std::abs(y[k] - x.row(k).dot(coefficients));

@@ -39,6 +39,8 @@ double log_constant(Prior::Kind kind, double a, double b, double freedom) {
       return -std::log(2 * b);
     case Prior::Kind::gamma:
       return a * std::log(b) - log_gamma(a);
+    case Prior::Kind::beta:
+      return log_gamma(a + b) - log_gamma(a) - log_gamma(b);
   }
   return 0;
 }
@@ -48,12 +50,13 @@ struct Spelling {
   std::size_t numbers;
   std::string_view usage;
 };
-constexpr std::array<Spelling, 7> spellings{{{"flat", 0, "flat"},
+constexpr std::array<Spelling, 8> spellings{{{"flat", 0, "flat"},
                                              {"normal", 2, "normal(location, scale)"},
                                              {"student_t", 3, "student_t(degrees, location, scale)"},
                                              {"cauchy", 2, "cauchy(location, scale)"},
                                              {"laplace", 2, "laplace(location, scale)"},
                                              {"gamma", 2, "gamma(shape, rate)"},
+                                             {"beta", 2, "beta(a, b)"},
                                              {"exponential", 1, "exponential(rate)"}}};
 
 // Without the blanks around it. Those inside are left: "normal(1 2, 3)" is not normal(12, 3).
@@ -98,6 +101,7 @@ Prior Prior::student_t(double freedom, double location, double scale) {
 Prior Prior::cauchy(double location, double scale) { return {Kind::cauchy, location, scale, 1}; }
 Prior Prior::laplace(double location, double scale) { return {Kind::laplace, location, scale, 0}; }
 Prior Prior::gamma(double shape, double rate) { return {Kind::gamma, shape, rate, 0}; }
+Prior Prior::beta(double a, double b) { return {Kind::beta, a, b, 0}; }
 
 Prior Prior::parse(std::string_view text, std::string_view option) {
   const std::string_view bare = strip(text);
@@ -139,6 +143,11 @@ Prior Prior::parse(std::string_view text, std::string_view option) {
     positive(v[1], "rate");
     return gamma(v[0], v[1]);
   }
+  if (name == "beta") {
+    positive(v[0], "first number");
+    positive(v[1], "second number");
+    return beta(v[0], v[1]);
+  }
   positive(v[0], "rate");
   return gamma(1, v[0]);
 }
@@ -157,12 +166,14 @@ std::string Prior::text() const {
       return fmt::format("laplace({:.6g}, {:.6g})", a_, b_);
     case Kind::gamma:
       return a_ == 1 ? fmt::format("exponential({:.6g})", b_) : fmt::format("gamma({:.6g}, {:.6g})", a_, b_);
+    case Kind::beta:
+      return fmt::format("beta({:.6g}, {:.6g})", a_, b_);
   }
   return {};
 }
 
 double Prior::share_above_zero() const {
-  if (kind_ == Kind::gamma || kind_ == Kind::flat) return 1;
+  if (kind_ == Kind::gamma || kind_ == Kind::beta || kind_ == Kind::flat) return 1;
   const double z = std::abs(a_ / b_);
   double tail = 0.5;  // beyond z scales from the centre, on one side
   if (kind_ == Kind::normal) tail = 0.5 * std::erfc(z / std::numbers::sqrt2);
@@ -187,6 +198,9 @@ double Prior::log_density(double x) const noexcept {
       return constant_ - std::abs(z);
     case Kind::gamma:
       return x > 0 ? constant_ + (a_ - 1) * std::log(x) - b_ * x : -std::numeric_limits<double>::infinity();
+    case Kind::beta:
+      return x > 0 && x < 1 ? constant_ + (a_ - 1) * std::log(x) + (b_ - 1) * std::log1p(-x)
+                            : -std::numeric_limits<double>::infinity();
   }
   return 0;
 }
@@ -211,6 +225,11 @@ Prior::Smooth Prior::smooth(double x) const noexcept {
     }
     case Kind::gamma:
       return {log_density(x), (a_ - 1) / x - b_, std::max((a_ - 1) / (x * x), 0.0)};
+    case Kind::beta: {
+      const double rest = 1 - x;
+      return {log_density(x), (a_ - 1) / x - (b_ - 1) / rest,
+              std::max((a_ - 1) / (x * x) + (b_ - 1) / (rest * rest), 0.0)};
+    }
   }
   return {0, 0, 0};
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "report/html_parts.hpp"
@@ -37,18 +38,33 @@ std::string filled(std::string_view page, const std::map<std::string, std::strin
   }
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+// A browser would break a line after the dashes of --draws.
+std::string with_whole_options(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t from = text.find("--");
+    out += text.substr(0, from);
+    if (from == std::string_view::npos) return out;
+    text.remove_prefix(from);
+    const std::size_t size = std::min(text.find_first_not_of("-abcdefghijklmnopqrstuvwxyz"), text.size());
+    out += fmt::format("<span class=\"option\">{}</span>", text.substr(0, size));
+    text.remove_prefix(size);
+  }
+}
+
 std::string verdict_html(const ReportVerdict& verdict) {
   std::string out = "<div class=\"sentences\">";
   for (const std::string& sentence : verdict.sentences)
     out += fmt::format("<p>{}</p>\n", xml_escaped(sentence));
   out += "</div>\n<div class=\"next\"><h3>What to do next</h3><ul>";
-  for (const std::string& next : verdict.next) out += fmt::format("<li>{}</li>\n", xml_escaped(next));
+  for (const std::string& next : verdict.next)
+    out += fmt::format("<li>{}</li>\n", with_whole_options(xml_escaped(capitalised(next))));
   return out + "</ul></div>\n";
-}
-
-std::string capitalised(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
 }
 
 std::string_view level_class(ReportVerdict::Level level) {

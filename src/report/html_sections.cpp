@@ -154,8 +154,9 @@ Section coefficient_table(const ReportInput& input) {
   }
   body += "</tbody></table></div>\n";
   std::string note =
-      "Means and intervals are those of the draws of all chains. Bars: 95 % highest density interval (thin), 5 % to "
-      "95 % (thick), mean (dot); coloured where the 95 % interval does not contain 0.";
+      "Means and intervals are those of the draws of all chains; 2.5 % and 97.5 % are the ends of the 95 % highest "
+      "density interval. Bars: this interval (thin), 5 % to 95 % (thick), mean (dot); coloured where the 95 % "
+      "interval does not contain 0.";
   if (!range.outside.empty()) note += " An arrow points to an interval that lies outside of the scale.";
   body += fmt::format("<p class=\"note\">{}</p>\n", note);
   if (!s.notes.empty()) {

@@ -13,6 +13,8 @@ namespace {
 
 using Level = ReportVerdict::Level;
 
+constexpr double far_rhat = 1.05;
+
 void worsen(ReportVerdict& verdict, Level level) { verdict.level = std::max(verdict.level, level); }
 
 void say_data(const RunSummary& s, ReportVerdict& verdict) {
@@ -28,40 +30,46 @@ void say_data(const RunSummary& s, ReportVerdict& verdict) {
   }
 }
 
+// Whether the chains are so far from each other that the verdict is red.
+bool far_apart(const RunSummary& s) {
+  return std::any_of(s.parameters.begin(), s.parameters.end(),
+                     [](const ParameterSummary& p) { return p.rhat > far_rhat; });
+}
+
 // Exact or not, and why.
 void say_promise(const RunSummary& s, ReportVerdict& verdict) {
   const std::string rows = s.method.rows_per_step == 0      ? std::string("none")
                            : s.method.rows_per_step < 0.005 ? std::string("almost none")
                                                             : plain_number(s.method.rows_per_step);
   const std::string reads =
-      fmt::format("a step reads {} of the {} rows on average", rows, grouped(s.data.used));
+      fmt::format("On average a step reads {} of the {} rows.", rows, grouped(s.data.used));
   if (s.method.bound_violations > 0) {
     worsen(verdict, Level::bad);
-    verdict.sentences.push_back(
-        fmt::format("The draws are NOT exact: {} rows broke the bounds that the method {} relies on.",
-                    grouped(s.method.bound_violations), s.method.name));
+    verdict.sentences.push_back(fmt::format(
+        "The draws are NOT exact: {} row{} broke the bounds that the method {} relies on.",
+        grouped(s.method.bound_violations), s.method.bound_violations == 1 ? "" : "s", s.method.name));
     return;
   }
   switch (s.method.promise) {
     case Promise::exact:
       verdict.sentences.push_back(fmt::format(
-          "The draws are exact: the chains of the method {} have the posterior itself as their limit, not an "
-          "approximation of it, although {}.",
-          s.method.name, reads));
-      if (s.method.rows_per_step >= 0.99 * static_cast<double>(s.data.used))
-        verdict.sentences.back() = fmt::format(
-            "The draws are exact: the chains of the method {} have the posterior itself as their "
-            "limit. A step reads as many rows as there are, or more.",
-            s.method.name);
+          fmt::runtime(
+              far_apart(s)
+                  ? "The method {} samples the posterior itself, but these chains have not explored it yet. {}"
+                  : "The draws are exact: the method {} samples the posterior itself, not an approximation of it. {}"),
+          s.method.name,
+          s.method.rows_per_step >= 0.99 * static_cast<double>(s.data.used)
+              ? "A step reads as many rows as there are, or more."
+              : reads));
       break;
     case Promise::bounded_error:
       verdict.sentences.push_back(fmt::format(
-          "The draws are not exact, but the error of each decision of the method {} is bounded; {}.",
+          "The draws are not exact, but the error of each decision of the method {} is bounded. {}",
           s.method.name, reads));
       break;
     case Promise::approximate:
       verdict.sentences.push_back(fmt::format(
-          "The draws are approximate: the method {} does not have the posterior itself as its limit; {}.",
+          "The draws are approximate: however long it runs, the method {} does not sample the posterior itself. {}",
           s.method.name, reads));
       break;
   }
@@ -111,7 +119,7 @@ void say_convergence(const RunSummary& s, ReportVerdict& verdict) {
   const std::string chains =
       s.chains == 1 ? "The two halves of the one chain" : fmt::format("The {} chains", s.chains);
   if (worst->rhat > 1.01) {
-    worsen(verdict, worst->rhat > 1.05 ? Level::bad : Level::care);
+    worsen(verdict, worst->rhat > far_rhat ? Level::bad : Level::care);
     const auto many = std::count_if(s.parameters.begin(), s.parameters.end(),
                                     [](const ParameterSummary& p) { return p.rhat > 1.01; });
     verdict.sentences.push_back(
@@ -200,6 +208,43 @@ void say_check(const ReportInput& input, ReportVerdict& verdict) {
       "may describe the data better. The posterior is that of the model as it is.");
 }
 
+// Whether the groups of held-out rows, by prediction, have the responses that were predicted: the sum of
+// squared errors in standard errors, which chance alone brings near the number of groups. An alarm needs 6.7
+// of its standard deviations, 40 with ten groups. The variance within a group is that of shares, or else the
+// mean squared error, for groups with large predictions in proportion to their square, as if the spread grew
+// with the mean: rather too large.
+void say_holdout(const RunSummary& s, ReportVerdict& verdict) {
+  constexpr std::size_t least_groups = 5;
+  if (!s.holdout || s.holdout->calibration.size() < least_groups) return;
+  if (!s.holdout->brier && !s.holdout->rmse) return;
+  double rows = 0, mean = 0;
+  for (const CalibrationBin& g : s.holdout->calibration) {
+    rows += static_cast<double>(g.rows);
+    mean += static_cast<double>(g.rows) * g.predicted;
+  }
+  mean /= rows;
+  double sum = 0;
+  for (const CalibrationBin& g : s.holdout->calibration) {
+    const auto n = static_cast<double>(g.rows);
+    const double size = s.holdout->brier ? 1 : std::max(1.0, std::abs(g.predicted / mean));
+    const double variance = s.holdout->brier ? std::max(g.predicted * (1 - g.predicted), 1 / n)
+                                             : std::pow(*s.holdout->rmse * size, 2);
+    if (variance > 0) sum += n * std::pow(g.observed - g.predicted, 2) / variance;
+  }
+  sum /= 1 + rows / static_cast<double>(s.data.used);  // predictions have errors too
+  const auto groups = static_cast<double>(s.holdout->calibration.size());
+  if (!(sum > groups + 6.7 * std::sqrt(2 * groups))) {
+    verdict.sentences.emplace_back("Predictions of the rows that were held out agree with their responses.");
+    return;
+  }
+  worsen(verdict, Level::care);
+  verdict.sentences.emplace_back(
+      "Predictions of the rows that were held out differ from their responses by more than chance.");
+  verdict.next.emplace_back(
+      "Look at the hold-out: where points are far from the line, a term may be missing from the formula, or have the "
+      "wrong form.");
+}
+
 void say_next(const ReportInput& input, ReportVerdict& verdict) {
   const RunSummary& s = input.summary;
   for (const std::string& warning : s.warnings) {
@@ -226,6 +271,7 @@ ReportVerdict report_verdict(const ReportInput& input) {
   say_groups(input, verdict);
   say_data(input.summary, verdict);
   say_check(input, verdict);
+  say_holdout(input.summary, verdict);
   say_next(input, verdict);
   const bool exact = input.summary.method.promise == Promise::exact;
   switch (verdict.level) {

@@ -8,267 +8,14 @@
 
 #include "mlo/base/random.hpp"
 #include "mlo/base/special.hpp"
-#include "mlo/model/whitening.hpp"
-#include "subsample/cubic_sums.hpp"
-#include "subsample/white_records.hpp"
+#include "subsample/joint_rows.hpp"
 
 namespace mlo {
 namespace {
 
 using Eigen::Index;
 
-constexpr std::size_t box_count = 3;
-// By which the bounds of the smallest box are multiplied.
-using BoxFactors = std::array<double, box_count>;
-constexpr std::size_t part_rows = 4 * DrawnRows::block_rows;
-static_assert(DrawnRows::block_rows == Whitening::batch && rows_per_block % part_rows == 0);
-
 constexpr double factorial(int k) noexcept { return k <= 1 ? 1 : k * factorial(k - 1); }
-
-struct JointBatch {
-  std::array<double, part_rows> eta, y, a, b, scale, direction, lengths, reach, powers;
-  std::array<SurfaceShape, part_rows> shapes;
-  std::array<double, most_monomials * part_rows> suprema;
-  std::array<std::array<double, part_rows>, box_count> sizes;
-  std::array<float, part_rows> bounds;
-};
-
-// Rows on their way into the expansion; as BoundedRows of expansion.cpp.
-class JointRows {
- public:
-  JointRows(SurfacedRows model, const Eigen::VectorXd& centre, const Eigen::MatrixXd& unwhiten,
-            std::span<const JointBox> boxes, double bound_factor)
-      : model_(std::move(model)),
-        centre_(params(centre), *model_.rows),
-        whitening_(*model_.rows, unwhiten),
-        boxes_(boxes.begin(), boxes.end()),
-        bound_factor_(bound_factor) {}
-
-  [[nodiscard]] std::size_t dim() const noexcept { return whitening_.dim(); }
-  [[nodiscard]] std::size_t record_dim() const noexcept { return dim() + 1; }
-  [[nodiscard]] std::size_t stride() const noexcept { return WhiteRows::stride_of(record_dim()); }
-
-  // Rows first..first+count-1, at most part_rows; into records too, without bounds, if asked for.
-  void load(std::size_t first, std::size_t count, JointBatch& batch, float* records = nullptr) const {
-    const Rows rows = Rows::range(first, count);
-    model_.rows->predictors(centre_, rows, {batch.eta.data(), count});
-    model_.rows->responses(rows, {batch.y.data(), count});
-    model_.surface->shapes({batch.eta.data(), count}, {batch.y.data(), count}, {batch.shapes.data(), count});
-    if (model_.rows->design().has_weight) {
-      model_.rows->weights(rows, {batch.powers.data(), count});
-      for (std::size_t k = 0; k < count; ++k) batch.shapes[k].scale *= batch.powers[k];
-    }
-    const auto rounded = [](double x) { return static_cast<double>(static_cast<float>(x)); };
-    for (std::size_t k = 0; k < count; ++k) {
-      const SurfaceShape& shape = batch.shapes[k];
-      batch.a[k] = rounded(shape.a);
-      batch.b[k] = rounded(shape.b);
-      batch.scale[k] = rounded(shape.scale);
-      batch.direction[k] = shape.direction;
-    }
-    for (std::size_t k = 0; k < count; k += Whitening::batch) {
-      const std::size_t size = std::min(Whitening::batch, count - k);
-      const auto whiten = [&](std::span<double> white) {
-        whitening_(first + k, size, std::span(batch.lengths).subspan(k), white);
-      };
-      if (records == nullptr)
-        whiten({});
-      else
-        write_white_records(whitening_, first + k, size, stride(), batch.direction.data() + k,
-                            records + k * stride(), whiten);
-    }
-    for (std::size_t k = 0; k < count; ++k)
-      batch.lengths[k] = std::sqrt(batch.lengths[k]) * std::abs(batch.direction[k]);
-    for (std::size_t k = 0; k < count && records != nullptr; ++k) {
-      float* facts = records + k * stride() + dim();
-      facts[0] = static_cast<float>(batch.b[k]);
-      facts[1] = static_cast<float>(batch.a[k]);
-      facts[2] = static_cast<float>(batch.scale[k]);
-    }
-  }
-
-  // The bounds of loaded rows in the smallest box; the factors, if asked for, become large enough for the
-  // others.
-  void bound(JointOrder order, std::span<const double> expected, std::size_t count, JointBatch& batch,
-             BoxFactors* factors = nullptr) const {
-    // More than floats can be wrong by: those of the record, and those that its products are computed in.
-    constexpr double margin = 1 + 1e-5, wider = 1 + 1e-6;
-    const std::span<const Monomial> terms = monomials(order);
-    for (std::size_t s = 0; s < (factors != nullptr ? box_count : 1); ++s) {
-      const double radius = boxes_[s].radius * wider;
-      for (std::size_t k = 0; k < count; ++k) batch.reach[k] = batch.lengths[k] * radius;
-      model_.surface->suprema(order, {{batch.a.data(), count}, {batch.b.data(), count}},
-                              {batch.reach.data(), count}, boxes_[s].width * wider,
-                              {batch.suprema.data(), terms.size() * count});
-      auto& size = batch.sizes[s];
-      std::fill_n(size.begin(), count, 0.0);
-      for (std::size_t m = 0; m < terms.size(); ++m) {
-        double* const power = batch.suprema.data() + m * count;
-        for (std::size_t k = 0; k < count; ++k) power[k] *= expected[m];
-        for (int j = 0; j < terms[m].j; ++j)
-          for (std::size_t k = 0; k < count; ++k) power[k] *= batch.lengths[k];
-        for (std::size_t k = 0; k < count; ++k) size[k] += power[k];
-      }
-    }
-    for (std::size_t k = 0; k < count; ++k)
-      batch.bounds[k] =
-          std::max(static_cast<float>(batch.sizes[0][k] * batch.scale[k] * margin * bound_factor_),
-                   std::numeric_limits<float>::min());
-    if (factors == nullptr) return;
-    for (std::size_t s = 1; s < box_count; ++s)
-      for (std::size_t k = 0; k < count; ++k)
-        if (batch.sizes[s][k] > (*factors)[s] * batch.sizes[0][k] && batch.scale[k] > 0)
-          (*factors)[s] = batch.sizes[s][k] / batch.sizes[0][k];
-  }
-
-  struct Thirds {
-    std::array<double, part_rows> ttt, ttu, tuu, uuu;
-  };
-  void thirds(std::size_t count, const JointBatch& batch, Thirds& f) const {
-    model_.surface->thirds(
-        {{batch.a.data(), count}, {batch.b.data(), count}},
-        {{f.ttt.data(), count}, {f.ttu.data(), count}, {f.tuu.data(), count}, {f.uuu.data(), count}});
-  }
-
-  [[nodiscard]] const RowStore& store() const noexcept { return *model_.rows; }
-
- private:
-  SurfacedRows model_;
-  Coefficients centre_;
-  Whitening whitening_;
-  std::vector<JointBox> boxes_;
-  double bound_factor_;
-};
-
-class OrderedJointRows final : public RowMaker {
- public:
-  // `known`: the bounds of all rows, or nothing.
-  OrderedJointRows(std::shared_ptr<const JointRows> rows, JointOrder order,
-                   std::array<double, most_monomials> expected, std::vector<float> known)
-      : rows_(std::move(rows)), order_(order), expected_(expected), known_(std::move(known)) {}
-  void bounds(std::size_t first, std::size_t count, float* out) const override {
-    if (!known_.empty()) {
-      std::copy_n(known_.data() + first, count, out);
-      return;
-    }
-    JointBatch batch;
-    rows_->load(first, count, batch);
-    rows_->bound(order_, expected_, count, batch);
-    std::copy_n(batch.bounds.begin(), count, out);
-  }
-  void records(std::size_t first, std::size_t count, float* out) const override {
-    JointBatch batch;
-    rows_->load(first, count, batch, out);
-    if (known_.empty()) rows_->bound(order_, expected_, count, batch);
-    const float* const sizes = known_.empty() ? batch.bounds.data() : known_.data() + first;
-    for (std::size_t k = 0; k < count; ++k) out[k * rows_->stride() + rows_->record_dim() + 2] = sizes[k];
-  }
-
- private:
-  std::shared_ptr<const JointRows> rows_;
-  JointOrder order_;
-  std::array<double, most_monomials> expected_;
-  std::vector<float> known_;
-};
-
-// All that an order needs of the rows.
-struct JointSums {
-  std::vector<double> blocks;  // of the bounds
-  std::vector<float> bounds;   // of all rows, where they take little memory; otherwise empty
-  double total = 0;
-  BoxFactors factors{};
-  // In white coordinates, unless the order is two: sums of t^2 u, t u^2 and u^3.
-  Eigen::MatrixXd square;
-  Eigen::VectorXd linear;
-  double third = 0;
-  CubicForm cubic;  // for order three
-};
-
-// Its sums over some rows.
-struct JointPart {
-  explicit JointPart(std::size_t matrix, std::size_t tensor)
-      : gradient(Eigen::VectorXd::Zero(static_cast<Index>(matrix))),
-        information(Eigen::MatrixXd::Zero(gradient.size(), gradient.size())),
-        cubic(tensor) {
-    factors.fill(1);
-  }
-  BoxFactors factors;
-  Eigen::VectorXd gradient;
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> information;
-  double third = 0;
-  CubicSums cubic;
-  JointPart& operator+=(const JointPart& other) {
-    for (std::size_t s = 0; s < box_count; ++s) factors[s] = std::max(factors[s], other.factors[s]);
-    gradient += other.gradient;
-    information += other.information;
-    third += other.third;
-    cubic += other.cubic;
-    return *this;
-  }
-};
-
-// In one pass: rows are loaded and whitened once.
-JointSums sum_jointly(const JointRows& maker, JointOrder order, std::span<const double> expected,
-                      const Eigen::MatrixXd& unwhiten, std::size_t n, ThreadPool& pool) {
-  const bool mixed = order != JointOrder::two, cubed = order == JointOrder::three;
-  const std::size_t p = maker.dim(), stride = maker.stride();
-  if (cubed) check_cubic_variables(p + 1);
-  JointSums out;
-  out.blocks.resize(DrawnRows::blocks_of(n));
-  // Suprema take longer than all else that a row's record needs.
-  constexpr std::size_t most_kept = 1'000'000;
-  if (n <= most_kept) out.bounds.resize(n);
-  const JointPart zero(mixed ? p : 0, cubed ? p : 0);
-  const std::size_t chunk = cubed ? CubicSums::chunk_rows(n) : mixed ? rows_per_matrix(p) : rows_per_block;
-  const JointPart sums = block_sum(pool, n, chunk, zero, [&](std::size_t first, std::size_t count) {
-    JointPart part = zero;
-    JointBatch batch;
-    JointRows::Thirds f;
-    MomentSums moments(maker.store(), mixed);
-    std::vector<float> records(cubed ? part_rows * stride : 0);
-    std::array<float, part_rows> ttt;
-    for (std::size_t at = first; at < first + count; at += part_rows) {
-      const std::size_t size = std::min(part_rows, first + count - at);
-      maker.load(at, size, batch, cubed ? records.data() : nullptr);
-      maker.bound(order, expected, size, batch, &part.factors);
-      if (!out.bounds.empty())
-        std::copy_n(batch.bounds.begin(), size, out.bounds.begin() + static_cast<std::ptrdiff_t>(at));
-      for (std::size_t k = 0; k < size; k += DrawnRows::block_rows) {
-        double sum = 0;
-        for (std::size_t m = k; m < std::min(k + DrawnRows::block_rows, size); ++m)
-          sum += static_cast<double>(batch.bounds[m]);
-        out.blocks[(at + k) / DrawnRows::block_rows] = sum;
-      }
-      if (!mixed) continue;
-      maker.thirds(size, batch, f);
-      for (std::size_t k = 0; k < size; ++k) {
-        const double d = batch.direction[k], weight = batch.scale[k];
-        ttt[k] = static_cast<float>(weight * f.ttt[k]);
-        f.tuu[k] *= weight * d;
-        f.ttu[k] *= weight * d * d;
-        part.third += weight * f.uuu[k];
-      }
-      moments.add(Rows::range(at, size), {f.tuu.data(), size}, {f.ttu.data(), size});
-      if (cubed) part.cubic.add(records.data(), stride, ttt.data(), size);
-    }
-    if (mixed) moments.finish({part.gradient.data(), p}, {part.information.data(), p * p});
-    return part;
-  });
-  for (const double sum : out.blocks) out.total += sum;
-  out.factors = sums.factors;
-  if (!mixed) return out;
-  const Eigen::MatrixXd full = sums.information.selfadjointView<Eigen::Upper>();
-  out.square = unwhiten.transpose() * full * unwhiten;
-  out.linear = unwhiten.transpose() * sums.gradient;
-  out.third = sums.third;
-  if (!cubed) return out;
-  out.cubic = sums.cubic.form(p + 1, [&](std::size_t j, std::size_t k, std::size_t) {
-    const auto a = static_cast<Index>(j), b = static_cast<Index>(k);
-    if (j == p) return out.third / 6;
-    return k == p ? 0.5 * out.linear[a] : (j == k ? 0.5 : 1.0) * out.square(a, b);
-  });
-  return out;
-}
 
 // E r^j, r the length of p standard normal numbers; E |z|^k is that for p = 1.
 double mean_power(std::size_t p, int j) {
@@ -315,9 +62,13 @@ double expected_largest(JointOrder order, std::size_t p) {
   return sum / pairs;
 }
 
-// The sum of all rows' bounds, from some blocks of rows: to predict costs.
-double estimated_total(const JointRows& maker, JointOrder order, std::span<const double> expected,
-                       std::size_t n) {
+// A row that a step would draw more often than `always_from` is always read.
+JointTerms terms_of(JointOrder order, std::size_t p, double sd, const JointOptions& options) {
+  return {order, expected_sizes(order, p, sd), options.always_from / expected_largest(order, p)};
+}
+
+// Rows per step, from some blocks of rows: to predict costs.
+double estimated_rows(const JointRows& maker, const JointTerms& terms, double largest, std::size_t n) {
   constexpr std::size_t most = 16;
   const std::size_t blocks = DrawnRows::blocks_of(n), some = std::min(blocks, most);
   double sum = 0, rows = 0;
@@ -326,8 +77,9 @@ double estimated_total(const JointRows& maker, JointOrder order, std::span<const
     const std::size_t first = i * blocks / some * DrawnRows::block_rows;
     const std::size_t count = std::min(DrawnRows::block_rows, n - first);
     maker.load(first, count, batch);
-    maker.bound(order, expected, count, batch);
-    for (std::size_t k = 0; k < count; ++k) sum += static_cast<double>(batch.bounds[k]);
+    maker.bound(terms, count, batch);
+    for (std::size_t k = 0; k < count; ++k)
+      sum += batch.bounds[k] > 0 ? static_cast<double>(batch.bounds[k]) * largest : 1;
     rows += static_cast<double>(count);
   }
   return sum / rows * static_cast<double>(n);
@@ -345,8 +97,7 @@ JointOrder choose_joint_order(const JointRows& maker, const JointOptions& option
   JointOrder best = JointOrder::two;
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](JointOrder order, double pass, double step) {
-    const double rows =
-        estimated_total(maker, order, expected_sizes(order, p, sd), n) * expected_largest(order, p);
+    const double rows = estimated_rows(maker, terms_of(order, p, sd, options), expected_largest(order, p), n);
     const double reads = options.steps * std::min(rows, all);
     const double cost =
         pass * all + options.steps * step + row * reads + std::min(made * reads, kept_row * all);
@@ -365,7 +116,7 @@ JointOrder choose_joint_order(const JointRows& maker, const JointOptions& option
 }  // namespace
 
 double JointExpansion::expected_rows() const noexcept {
-  return total_bound * expected_largest(order, dim() - 1);
+  return total_bound * expected_largest(order, dim() - 1) + static_cast<double>(always_read());
 }
 
 // As in WhitePoint: one number at a time, because v was written so.
@@ -416,9 +167,24 @@ double JointExpansion::terms_of_second(double u) const {
   return weight * surface->common(u) + (prior_of_second ? prior_of_second(u) : 0);
 }
 
+// In a function of its own: hardly any data set has such rows.
+[[gnu::noinline]] double JointExpansion::always_at(const Point& point) const noexcept {
+  RowChanges changes;
+  std::array<RowId, RowChanges::batch> ids;
+  double sum = 0;
+  for (std::size_t first = 0; first < always.size(); first += ids.size()) {
+    const std::size_t size = std::min(ids.size(), always.size() - first);
+    for (std::size_t k = 0; k < size; ++k) ids[k] = static_cast<RowId>(first + k);
+    evaluate(always, {ids.data(), size}, origin, point, changes);
+    for (std::size_t k = 0; k < size; ++k) sum += changes.r[k];
+  }
+  return sum;
+}
+
 double JointExpansion::higher(const Point& point) const noexcept {
   const double u = point.u;
   double sum = along_second.covers(u) ? along_second(u) : terms_of_second(u);
+  if (always.size() > 0) sum += always_at(point);
   if (order == JointOrder::two) return sum;
   if (order == JointOrder::three) return sum + cubic(point.form.data());
   const auto p = static_cast<Index>(dim() - 1);
@@ -466,26 +232,26 @@ JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const
   const auto made =
       std::make_shared<const JointRows>(model, mode.evaluated_at, beta_of_v, boxes, options.bound_factor);
   const JointOrder order = choose_joint_order(*made, options, sd, n);
-  const auto expected = expected_sizes(order, p, sd);
-  JointSums sums = sum_jointly(*made, order, expected, beta_of_v, n, pool);
+  const JointTerms terms = terms_of(order, p, sd, options);
+  JointSums sums = sum_jointly(*made, terms, beta_of_v, n, pool);
   double passes = 1;
   for (std::size_t s = 0; s < box_count; ++s) boxes[s].factor = sums.factors[s];
   const double total = sums.total;
-  // Where the sum of the bounds overflows no row is ever drawn: every step reads all.
-  if (!std::isfinite(total)) std::fill(sums.blocks.begin(), sums.blocks.end(), 1.0);
+  // Where the sum of the bounds overflows no row is ever drawn: every step reads all. Nor is one where all
+  // are always read.
+  if (!(total > 0 && std::isfinite(total))) std::fill(sums.blocks.begin(), sums.blocks.end(), 1.0);
 
   constexpr std::size_t most_bytes = 512'000'000;
   const bool at_once = options.at_once.value_or(n * made->stride() * sizeof(float) <= most_bytes &&
                                                 options.steps * total * expected_largest(order, p) >
                                                     2 * static_cast<double>(sums.blocks.size()));
-  DrawnRows rows(n, made->record_dim(), sums.blocks,
-                 std::make_shared<const OrderedJointRows>(made, order, expected, std::move(sums.bounds)),
+  DrawnRows rows(n, made->record_dim(), sums.blocks, drawn_jointly(made, terms, std::move(sums.bounds)),
                  at_once ? &pool : nullptr);
   if (at_once) ++passes;
   std::array<double, most_monomials> inverse{};
-  const auto terms = monomials(order);
-  for (std::size_t m = 0; m < terms.size(); ++m)
-    inverse[m] = 1 / (expected[m] * factorial(terms[m].j) * factorial(terms[m].k));
+  const auto all = monomials(order);
+  for (std::size_t m = 0; m < all.size(); ++m)
+    inverse[m] = 1 / (terms.expected[m] * factorial(all[m].j) * factorial(all[m].k));
 
   std::function<double(double)> prior;
   if (options.prior_of_second) {
@@ -518,6 +284,7 @@ JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const
                      .gradient = gradient,
                      .information = information,
                      .rows = std::move(rows),
+                     .always = records_of(*made, sums.always),
                      .cubic = std::move(sums.cubic),
                      .square = std::move(sums.square),
                      .linear = std::move(sums.linear),
@@ -525,6 +292,7 @@ JointExpansion expand_jointly(const SurfacedRows& model, ThreadPool& pool, const
                      .weight = weight,
                      .total_bound = total,
                      .inverse_expected = inverse,
+                     .origin = JointPoint(p + 1, made->stride()),
                      .boxes = std::move(boxes),
                      .prior_of_second = std::move(prior),
                      .along_second = {},

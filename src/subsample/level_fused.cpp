@@ -131,17 +131,17 @@ class AnyLevel {
 };
 
 // M = (h + omega)^-1 times minus hx.
-void set_m(LevelSums& sums, std::size_t level, double precision, const Eigen::MatrixXd& omega) {
+void set_m(LevelSums& sums, std::size_t level, double precision, const Eigen::MatrixXd& omega, bool concave) {
   const std::size_t d = sums.d, q = sums.q;
   double* const m = sums.m.data() + level * d * q;
   const double* const hx = sums.hx.data() + level * d * q;
   if (d == 1) {
-    const double inverse = 1 / std::max(std::abs(precision * sums.h[level] + omega(0, 0)), 1e-12);
+    const double inverse = 1 / std::max(std::abs(precision * sums.h[level] + omega(0, 0)), omega(0, 0));
     for (std::size_t j = 0; j < q; ++j) m[j] = -inverse * precision * hx[j];
     return;
   }
   const Eigen::Map<const Eigen::MatrixXd> h(sums.h.data() + level * d * d, index(d), index(d));
-  const Eigen::MatrixXd c = positive_factor(precision * h + omega);
+  const Eigen::MatrixXd c = positive_factor(precision * (concave ? h : concave_part(h)) + omega);
   using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::MatrixXd right = -precision * Eigen::Map<const ByRows>(hx, index(d), index(q));
   c.triangularView<Eigen::Lower>().solveInPlace(right);
@@ -171,6 +171,7 @@ void LevelReference::sum_one_grouping(ThreadPool& pool, Third third, bool decoup
     sums.skew.assign(levels, 0);
   }
   const Eigen::MatrixXd omega = model_->covariances()[0].precision(at_.covariances[0]);
+  const bool concave = model_->family().spec().log_concave;
   const std::vector<double> zero(q, 0);
   struct Part {
     Totals totals{};
@@ -209,7 +210,7 @@ void LevelReference::sum_one_grouping(ThreadPool& pool, Third third, bool decoup
               PlainLevel<Q> of(sums, level);
               of.add_raw(its);
               if (decoupled) {
-                set_m(sums, level, precision_, omega);
+                set_m(sums, level, precision_, omega, concave);
                 of.add_decoupled(its);
               }
               part.dense.template add_rows<Q>(its.x, decoupled ? sums.m.data() + level * q : zero.data(),
@@ -218,7 +219,7 @@ void LevelReference::sum_one_grouping(ThreadPool& pool, Third third, bool decoup
               AnyLevel of(sums, group, level);
               of.add_raw(its, at);
               if (decoupled) {
-                set_m(sums, level, precision_, omega);
+                set_m(sums, level, precision_, omega, concave);
                 of.add_decoupled(its, at, row, part.dense);
               } else {
                 part.dense.template add_rows<Q>(its.x, zero.data(), its.f1, its.f2, taken);

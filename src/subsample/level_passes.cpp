@@ -111,4 +111,10 @@ Eigen::MatrixXd positive_factor(const Eigen::MatrixXd& a) {
   return raised.llt().matrixL();
 }
 
+Eigen::MatrixXd concave_part(const Eigen::MatrixXd& h) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(h);
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).asDiagonal() *
+         eigen.eigenvectors().transpose();
+}
+
 }  // namespace mlo

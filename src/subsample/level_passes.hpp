@@ -144,5 +144,7 @@ void sum_cells(const GroupedModel& model, std::span<const LevelReference::Bend> 
 [[nodiscard]] Eigen::MatrixXd prior_information(const GroupedModel& model, const GroupedPoint& at);
 // L, lower, with L L' = a, where eigenvalues that are not positive are raised to a small positive number.
 [[nodiscard]] Eigen::MatrixXd positive_factor(const Eigen::MatrixXd& a);
+// A level's information without the directions in which its rows are not concave.
+[[nodiscard]] Eigen::MatrixXd concave_part(const Eigen::MatrixXd& h);
 
 }  // namespace mlo

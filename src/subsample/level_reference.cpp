@@ -463,11 +463,12 @@ void LevelReference::bound_rows(ThreadPool& pool, std::size_t k) {
       double* const factor = sums.factor.data() + level * d * d;
       double longest = 0;
       if (d == 1) {
-        factor[0] = std::sqrt(std::max(std::abs(precision_ * sums.h[level] + omega(0, 0)), 1e-12));
+        factor[0] = std::sqrt(std::max(std::abs(precision_ * sums.h[level] + omega(0, 0)), omega(0, 0)));
         longest = 1 / factor[0];
       } else {
         const Eigen::Map<const Eigen::MatrixXd> h(sums.h.data() + level * d * d, index(d), index(d));
-        Eigen::Map<Eigen::MatrixXd>(factor, index(d), index(d)) = positive_factor(precision_ * h + omega);
+        Eigen::Map<Eigen::MatrixXd>(factor, index(d), index(d)) =
+            positive_factor(precision_ * (model_->family().spec().log_concave ? h : concave_part(h)) + omega);
       }
       sums.skew[level] *= std::abs(precision_) * longest * longest * longest;
       double reach = 0;

@@ -238,6 +238,27 @@ class LevelSearch {
     return mean;
   }
 
+  // Of a gaussian response: what the effects' variances add to the sum of squared residuals, in units of
+  // sigma. Without it, sigma would be 0 at the mode where every row has an effect of its own.
+  [[nodiscard]] double expected_residuals(const LevelReference& here) const {
+    if (!model_.family().spec().sums || here.groups_.size() > 1) return 0;
+    const LevelSums& sums = here.groups_[0];
+    const std::size_t d = sums.d;
+    const Eigen::MatrixXd omega = model_.covariances()[0].precision(here.at_.covariances[0]);
+    double sum = 0;
+    for (std::size_t l = 0; l < sums.h.size() / (d * d); ++l) {
+      if (d == 1) {
+        const double h = here.precision_ * sums.h[l];
+        sum += h / (h + omega(0, 0));
+        continue;
+      }
+      const Eigen::MatrixXd h =
+          here.precision_ * Eigen::Map<const Eigen::MatrixXd>(sums.h.data() + l * d * d, index(d), index(d));
+      sum += Eigen::MatrixXd(h + omega).ldlt().solve(h).trace();
+    }
+    return sum;
+  }
+
   // Newton's step for the log of the second parameter.
   double update_second(LevelReference& here) {
     if (!model_.family().estimates_second()) return 0;
@@ -246,8 +267,9 @@ class LevelSearch {
     Derivatives d(theta.size());
     model_.layout().add_prior_derivatives(theta, d);
     const Eigen::Index last = d.gradient.size() - 1;
-    const double slope = here.second_slope_ + d.gradient[last];
-    const double curvature = -here.second_curvature_ + d.information(last, last);
+    const double owed = expected_residuals(here);
+    const double slope = here.second_slope_ + d.gradient[last] + owed;
+    const double curvature = -here.second_curvature_ + d.information(last, last) + 2 * owed;
     const double step = std::clamp(curvature > 0 ? slope / curvature : std::copysign(0.5, slope), -1.0, 1.0);
     if (std::abs(step) < 1e-3) return 0;
     here.at_.log_second += step;

@@ -222,9 +222,9 @@ class Formulas(BadInputTest):
                      "data.csv", "y ~ distance")
 
     def test_a_syntax_error_is_named_by_its_position(self):
-        self.refused(USAGE, "formula: expected a term after '+' at position 10\n  y ~ x1 + \n           ^",
+        self.refused(USAGE, "formula: expected a term after '+' (position 10)\n  y ~ x1 + \n           ^",
                      "data.csv", "y ~ x1 + ")
-        self.refused(USAGE, "formula: '(' is not closed at position 5\n  y ~ (x1\n      ^", "data.csv", "y ~ (x1")
+        self.refused(USAGE, "formula: '(' is not closed (position 5)\n  y ~ (x1\n      ^", "data.csv", "y ~ (x1")
 
     def test_a_formula_without_a_tilde_is_shown_how_to_write_one(self):
         self.refused(USAGE, "formula: no '~' in \"y x1\"; write response ~ terms, as in y ~ x1 + x2",
@@ -234,7 +234,7 @@ class Formulas(BadInputTest):
         self.refused(USAGE, "formula: unknown function foo() (known: abs, as.factor, as.numeric, bs, C, c, cbind, "
                             "ceiling, cos, cut, days, exp, expm1, factor, floor, hour, I, ifelse, is.na, log, log10, "
                             "log1p, log2, mday, minute, month, ns, offset, pmax, pmin, poly, relevel, round, scale, "
-                            "second, sign, sin, sqrt, tan, trunc, wday, yday, year) at position 5\n  y ~ foo(x1)\n"
+                            "second, sign, sin, sqrt, tan, trunc, wday, yday, year) (position 5)\n  y ~ foo(x1)\n"
                             "      ^", "data.csv", "y ~ foo(x1)")
 
 
@@ -252,7 +252,7 @@ class Terms(BadInputTest):
 
     def refused_at(self, position, message, term):
         """The message points at the place in the formula."""
-        self.refused_term(USAGE, f"formula: {message} at position {position}\n  y ~ {term}\n" + " " * (position + 1) + "^",
+        self.refused_term(USAGE, f"formula: {message} (position {position})\n  y ~ {term}\n" + " " * (position + 1) + "^",
                           term)
 
     def test_text_where_numbers_are_needed_is_named_by_line_column_and_value(self):
@@ -398,7 +398,7 @@ class Counts(BadInputTest):
                      "share.csv", "s ~ x", "--trials", "n")
 
     def test_trials_are_for_shares_of_the_logistic_family(self):
-        self.refused(USAGE, "--trials is for --family logistic, not for --family poisson",
+        self.refused(USAGE, "--trials is for --family logistic and --family beta-binomial, not for --family poisson",
                      "data.csv", "s ~ x", "--trials", "n", "--family", "poisson")
         self.refused(USAGE, "--trials is for a response that is a share; cbind(successes, failures) has its trials",
                      "data.csv", "cbind(y, x) ~ w", "--trials", "n")
@@ -416,12 +416,12 @@ class Counts(BadInputTest):
 
     def test_cbind_has_two_parts_and_stands_alone_on_the_left(self):
         for term, count in (("cbind(y)", 1), ("cbind(y, x, w)", 3)):
-            self.refused(USAGE, f"formula: cbind() takes 2 arguments (got {count}) at position 1\n  {term} ~ s\n  ^",
+            self.refused(USAGE, f"formula: cbind() takes 2 arguments (got {count}) (position 1)\n  {term} ~ s\n  ^",
                          "data.csv", f"{term} ~ s")
-        self.refused(USAGE, "formula: cbind(successes, failures) must stand alone on the left of '~' at position 5\n"
+        self.refused(USAGE, "formula: cbind(successes, failures) must stand alone on the left of '~' (position 5)\n"
                             "  s ~ cbind(y, x)\n      ^", "data.csv", "s ~ cbind(y, x)")
         self.write("counts.csv", "a,b,x\n1,2,3\n3,2,4\n2,1,5\n")
-        self.refused(MODEL, "cbind(successes, failures) and --trials are for --family logistic, not for --family poisson",
+        self.refused(MODEL, "cbind(successes, failures) and --trials are for --family logistic and --family beta-binomial, not for --family poisson",
                      "counts.csv", "cbind(a, b) ~ x", "--family", "poisson")
 
 
@@ -430,7 +430,7 @@ class Responses(BadInputTest):
         self.write("data.csv", "y,x1\n1,2\n0,1\n2,3\n0,5\n")
         for family in ("logistic", "probit"):
             self.refused(DATA, f'data.csv:4: response "y": a {family} model needs 0 or 1 (got 2); '
-                     '--family gaussian is for any number, --family poisson for counts',
+                     '--family gaussian is for any number, --family poisson for counts, --family softmax for classes',
                          "data.csv", "y ~ x1", "--family", family)
 
     def test_families_of_counts_name_the_line_of_a_response_that_is_no_count(self):
@@ -450,7 +450,7 @@ class Responses(BadInputTest):
     def test_lines_are_counted_in_the_file_and_not_among_the_rows_used(self):
         self.write("data.csv", "y,x1\n1,NA\n\n0,1\n7,3\n0,5\n")
         self.refused(DATA, 'data.csv:5: response "y": a logistic model needs 0 or 1 (got 7); '
-                     '--family gaussian is for any number, --family poisson for counts', "data.csv", "y ~ x1")
+                     '--family gaussian is for any number, --family poisson for counts, --family softmax for classes', "data.csv", "y ~ x1")
 
     def test_a_response_that_never_varies_is_refused(self):
         self.write("data.csv", "y,x1\n1,2\n1,1\n1,3\n")
@@ -504,7 +504,7 @@ class Columns(BadInputTest):
         self.good("fit", "few.csv", "y ~ x1 + x2", *SHORT)
         self.refused(MODEL, "only 2 rows for 3 coefficients: the data cannot tell them apart, and not all of them have a "
                             "proper prior (a maximum-likelihood fit has none); give them priors "
-                            '(--prior "normal(0, 2.5)") and use --method full or --weights-at map',
+                            '(--prior "normal(0, 2.5)") and use --method auto or --weights-at map',
                      "few.csv", "y ~ x1 + x2", "--prior", "flat")
         self.refused(MODEL, '2 rows for 3 coefficients: the columns can predict the response "y" exactly, and the '
                             "posterior of sigma has no mode; state it (--family gaussian-mean or --family student, with "
@@ -514,7 +514,7 @@ class Columns(BadInputTest):
 class Separation(BadInputTest):
     message = ('separation: "dose" predicts the response of some rows perfectly, so the likelihood has no '
                'finite maximum; remove the column, or give the coefficients a proper prior (--prior "normal(0, 2.5)") '
-               "and use a method that needs no maximum-likelihood fit (--method full, or --weights-at map)")
+               "and use a method that needs no maximum-likelihood fit (--method auto, or --weights-at map)")
 
     def setUp(self):
         super().setUp()
@@ -571,7 +571,7 @@ class Options(BadInputTest):
     def test_an_unknown_prior_comes_with_the_known_ones(self):
         self.refused_options('--prior "foo(0,1)": unknown prior; known are flat, normal(location, scale), '
                              "student_t(degrees, location, scale), cauchy(location, scale), laplace(location, scale), "
-                             "gamma(shape, rate), exponential(rate)", "--prior", "foo(0,1)")
+                             "gamma(shape, rate), beta(a, b), exponential(rate)", "--prior", "foo(0,1)")
 
     def test_a_prior_with_the_wrong_count_of_numbers_is_shown_how_to_write_it(self):
         self.refused_options('--prior "normal(0)": normal needs 2 numbers (got 1); write normal(location, scale)',
@@ -588,19 +588,29 @@ class Options(BadInputTest):
         self.refused_options("--prior-intercept: the formula has no intercept", "--prior-intercept", "normal(0,1)",
                              formula="y ~ 0 + x1")
 
+    def test_of_many_parameters_the_first_are_named(self):
+        columns = [f"c{k}" for k in range(30)]
+        self.write("wide.csv", ",".join(["y", *columns]) + "\n" + "".join(
+            f"{i % 2}," + ",".join(str((i * (k + 3) + k * k) % 97) for k in range(30)) + "\n" for i in range(200)))
+        names = ", ".join(["(Intercept)", *columns[:19]])
+        self.refused(USAGE, f"--prior-for z: there is no such parameter; there are {names}, ... (31 in all)", "wide.csv", "y ~ .",
+                     "--prior-for", "z", "flat")
+        self.refused(USAGE, "--prior-for C29: there is no such parameter; did you mean c29?", "wide.csv", "y ~ .",
+                     "--prior-for", "C29", "flat")
+
     def test_a_prior_is_found_for_a_name_with_blanks(self):
         self.write("blanks.csv", self.read("data.csv").decode().replace("x1", "my x", 1))
         formula = "y ~ `my x` + I(x2 ^ 2)"
         result = self.good("fit", "blanks.csv", formula, "--prior-for", "`my x`", "normal(1, 2)",
                            "--prior-for", "I(x2^2)", "cauchy(0,3)", *SHORT)
         self.assertIn("; `my x` ~ normal(1, 2); I(x2^2) ~ cauchy(0, 3) ", " ".join(result.stdout.split()))
-        there = "there are (Intercept), `my x`, I(x2^2)"
-        for name, shown in (("`my z`", "'`my z`'"), ("I(a + b)", '"I(a + b)"')):
+        for name, shown, there in (("`my z`", "'`my z`'", "did you mean `my x`?"),
+                                   ("I(a + b)", '"I(a + b)"', "there are (Intercept), `my x`, I(x2^2)")):
             self.refused(USAGE, f"--prior-for {shown}: there is no such parameter; {there}", "blanks.csv", formula,
                          "--prior-for", name, "flat")
         self.refused(USAGE, '--prior-for "I(a + b)" "foo(1)": unknown prior; known are flat, normal(location, scale), '
                             "student_t(degrees, location, scale), cauchy(location, scale), laplace(location, scale), "
-                            "gamma(shape, rate), exponential(rate)", "blanks.csv", formula,
+                            "gamma(shape, rate), beta(a, b), exponential(rate)", "blanks.csv", formula,
                      "--prior-for", "I(a + b)", "foo(1)")
 
     def test_a_column_that_is_called_like_an_option_keeps_its_name(self):
@@ -788,8 +798,8 @@ class Options(BadInputTest):
 
     def test_an_unknown_word_comes_with_the_known_ones(self):
         for option, words in (
-                ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
-                             "negative-binomial, gamma, softmax"),
+                ("--family", "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, beta-binomial, "
+                             "poisson, negative-binomial, zero-inflated-poisson, gamma, softmax"),
                 ("--method", "auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, confidence, "
                              "barker, penalty, block, consensus, weierstrass"), ("--scale", "none, sd, standard"),
                 ("--missing", "drop, error"), ("--proposal", "laplace, random-walk, adaptive, gamma"),
@@ -851,6 +861,17 @@ class Options(BadInputTest):
         self.assertEqual(result.code, USAGE)
         self.assertIn("unknown options or extra arguments: --bogus --other=2 -z\n", result.stderr)
 
+    def test_the_nearest_option_and_command_are_suggested(self):
+        for args, words in ((("fit", "data.csv", "y ~ x1", "--famly", "poisson"), "unknown option --famly; did you mean --family?"),
+                            (("fit", "data.csv", "y ~ x1", "--darws=5"),
+                             "unknown option or extra argument: --darws=5; did you mean --draws?"),
+                            (("summary", "run", "--grups"), "--grups; did you mean --groups?"),
+                            (("fti", "data.csv", "y ~ x1"), 'unknown command "fti"; did you mean fit?')):
+            with self.subTest(args=args):
+                result = self.mlo(*args)
+                self.assertEqual((result.code, result.stdout), (USAGE, ""))
+                self.assertIn(words, result.stderr)
+
     def test_a_third_positional_argument_is_named(self):
         result = self.mlo("fit", "data.csv", "y ~ x1", "extra")
         self.assertEqual((result.code, result.stdout), (USAGE, ""))
@@ -864,7 +885,7 @@ class Options(BadInputTest):
             self.assertIn("See mlo --help.", result.stderr)
 
     def test_simulate_refuses_what_it_cannot_make(self):
-        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, negative-binomial, gamma, softmax"
+        families = "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, beta-binomial, poisson, negative-binomial, zero-inflated-poisson, gamma, softmax"
         for args, code, words in (
                 (("foo",), USAGE, f'the family must be one of {families} (got "foo")'),
                 (("logistic", "--rows", "0"), USAGE, "--rows must be at least 1 (got 0)"),
@@ -989,7 +1010,8 @@ class ConfigFiles(CommandTest):
         self.assertRegex(result.stderr.splitlines()[-1], "^mlo fit: .*nosuch.toml")
 
     def test_what_is_no_option_in_a_config_file_is_named_with_the_file(self):
-        for line, message in (('famly = "poisson"', 'unknown option "famly"; mlo fit --help shows all'),
+        for line, message in (('famly = "poisson"', 'unknown option "famly"; did you mean --family?'),
+                              ('iterations = 5', 'unknown option "iterations"; mlo fit --help shows all'),
                               ('data = "data.csv"',
                                '"data" is not an option: DATA and FORMULA go on the command line')):
             self.write("options.toml", line + "\n")

@@ -113,6 +113,19 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
+    def click(self, element):
+        """A click of the mouse in the middle of an element, which a JavaScript expression gives."""
+        x, y = self.run(f"(e => {{ e.scrollIntoView({{behavior: 'instant', block: 'center'}}); const r = e.getBoundingClientRect();"
+                        f" return [r.left + r.width / 2, r.top + r.height / 2]; }})({element})")
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+        self.mouse("mouseReleased", x, y, button="left", clickCount=1)
+
+    def type(self, text):
+        """Key by key, into what has the focus."""
+        for character in text:
+            self.key(character)
+
     def drag(self, from_x, from_y, to_x, to_y):
         self.mouse("mouseMoved", from_x, from_y)
         self.mouse("mousePressed", from_x, from_y, button="left", buttons=1, clickCount=1)

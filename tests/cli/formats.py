@@ -210,7 +210,7 @@ class SeveralFiles(FormatTest):
         self.write("a.csv", "y,x\n1,2\n0,3\n")
         self.write("b.csv", "y,x\n\n1,5\n7,6\n")
         self.refused(DATA, 'b.csv:4: response "y": a logistic model needs 0 or 1 (got 7); '
-                     '--family gaussian is for any number, --family poisson for counts', "a.csv", "b.csv", "y ~ x")
+                     '--family gaussian is for any number, --family poisson for counts, --family softmax for classes', "a.csv", "b.csv", "y ~ x")
 
     def test_the_formula_comes_last(self):
         self.write("a.csv", "y,x\n1,2\n")
@@ -261,7 +261,7 @@ class Duckdb(FormatTest):
     def test_a_row_of_a_query_is_named_by_its_number(self):
         self.need_duckdb()
         self.refused(DATA, '--sql, row 2: response "y": a logistic model needs 0 or 1 (got 7); '
-                     '--family gaussian is for any number, --family poisson for counts', "y ~ x", "--sql",
+                     '--family gaussian is for any number, --family poisson for counts, --family softmax for classes', "y ~ x", "--sql",
                      "select * from (values (1, 2), (7, 3), (0, 1)) t(y, x)")
 
     def test_a_database_needs_a_query(self):

@@ -436,23 +436,25 @@ class Mistakes(GroupsTest):
         self.refused(2, "--save-groups must be one of", *fit, "--save-groups", "maybe")
         self.refused(2, "--family gaussian-precision has no group effects", *fit, "--family", "gaussian-precision")
 
-    def test_exact_takes_an_estimated_shape_or_size_but_not_sigma(self):
+    def test_exact_takes_an_estimated_second_parameter_with_one_grouping(self):
         self.simulate("positive.csv", "gamma", 1000, "g:20:0.5")
         self.simulate("counts.csv", "negative-binomial", 1000, "g:20:0.5", "h:10:0.5")
         fit = ("y ~ x1 + (1 | g)", *SHORT, "--method", "exact", "--family")
         self.good("fit", "positive.csv", *fit, "gamma")
         self.good("fit", "counts.csv", *fit, "negative-binomial")
+        self.good("fit", "data.csv", *fit, "student")
+        self.good("fit", "data.csv", *fit, "student", "--known-sigma", "1")
         refused = "--method exact has no bounds for group effects with "
-        self.refused(2, refused + "an estimated sigma", "fit", "data.csv", *fit, "student")
-        self.refused(2, refused + "--family student", "fit", "data.csv", *fit, "student", "--known-sigma", "1")
-        self.refused(2, refused + "several groupings and an estimated size",
-                     "fit", "counts.csv", "y ~ x1 + (1 | g) + (1 | h)", *fit[1:], "negative-binomial")
+        several = ("fit", "counts.csv", "y ~ x1 + (1 | g) + (1 | h)", *fit[1:])
+        self.refused(2, refused + "several groupings and an estimated size", *several, "negative-binomial")
+        self.refused(2, refused + "several groupings and an estimated sigma", *several, "student")
+        self.refused(2, refused + "several groupings and --family student", *several, "student", "--known-sigma", "1")
 
     def test_priors_that_the_model_does_not_have(self):
         fit = ("fit", "data.csv", "y ~ x1 + (x1 | g)", *SHORT)
-        self.refused(2, "--prior-for sd_h__Intercept: there is no such parameter; there are (Intercept), x1, sd_g__Intercept, "
-                        "sd_g__x1, and correlations, which have one prior, --prior-cor", *fit, "--prior-for", "sd_h__Intercept", "normal(0, 1)")
-        self.refused(2, "--prior-for cor_g__Intercept__x1: there is no such parameter", *fit, "--prior-for", "cor_g__Intercept__x1",
+        self.refused(2, "--prior-for sd_h__Intercept: there is no such parameter; did you mean sd_g__Intercept?", *fit,
+                     "--prior-for", "sd_h__Intercept", "normal(0, 1)")
+        self.refused(2, "--prior-for cor_g__Intercept__x1: there is no such parameter; correlations have one prior, --prior-cor", *fit, "--prior-for", "cor_g__Intercept__x1",
                      "normal(0, 1)")
         for formula in ("y ~ x1 + (1 | g)", "y ~ x1 + (x1 || g)"):
             self.refused(2, "--prior-cor is for the correlations of a group's effects, and the formula has none, such as (1 + x | group)",

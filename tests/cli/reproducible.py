@@ -245,7 +245,7 @@ class Scripts(CommandTest):
 
 class Help(CommandTest):
     options = {
-        "fit": ("--sql --family --prior --prior-intercept --prior-for --prior-sd --prior-cor --save-groups --base --known-sigma --known-mean --freedom --size --shape --scale --missing "
+        "fit": ("--sql --family --prior --prior-intercept --prior-for --prior-sd --prior-cor --save-groups --base --known-sigma --known-mean --freedom --size --shape --phi --zi --scale --missing "
                 "--holdout --max-levels --row-weights --trials --delimiter --decimal --comment --na --type --method "
                 "--subsample-size --max-subsample-size --delta --weights --weights-at --uniform-share --replacement "
                 "--estimator --noise-sd --bound --blocks --shards --bandwidth --thinning --order --audit --audit-every --proposal --proposal-scale --proposal-shape --start --chains --warmup --draws --thin --seed "
@@ -255,8 +255,8 @@ class Help(CommandTest):
         "plot": "--kind --parameters -o,--out -q,--quiet --help",
         "methods": "--help",
         "doctor": "--help",
-        "simulate": "--rows --coefficients --intercept --correlation --group --sigma --freedom --size --shape --seed -o,--out --help",
-        "bench-methods": ("--sql --family --prior --prior-intercept --prior-for --prior-sd --prior-cor --save-groups --base --known-sigma --known-mean --freedom --size --shape --scale "
+        "simulate": "--rows --coefficients --intercept --correlation --group --sigma --freedom --size --shape --phi --zi --trials --seed -o,--out --help",
+        "bench-methods": ("--sql --family --prior --prior-intercept --prior-for --prior-sd --prior-cor --save-groups --base --known-sigma --known-mean --freedom --size --shape --phi --zi --scale "
                           "--missing --holdout --max-levels --row-weights --trials --delimiter --decimal --comment --na --type "
                           "--methods --seconds --reference-draws --chains --warmup --draws --seed --threads "
                           "-o,--out --json -q,--quiet --help"),
@@ -264,7 +264,7 @@ class Help(CommandTest):
         "predict": ("--type --interval --missing --new-levels --delimiter --decimal --comment --na --seed --threads "
                     "-o,--out -q,--quiet --help"),
         "describe": ("--family --prior --prior-intercept --prior-for --prior-sd --prior-cor --save-groups --base --sql --known-sigma --known-mean --freedom --size "
-                     "--shape --scale --missing --holdout --max-levels --row-weights --trials --delimiter --decimal --comment --na --type --seed --json "
+                     "--shape --phi --zi --scale --missing --holdout --max-levels --row-weights --trials --delimiter --decimal --comment --na --type --seed --json "
                      "-q,--quiet --help"),
     }
 

@@ -103,7 +103,7 @@ class Fits(SoftmaxTest):
         self.refused("has one class", "data.csv", "I(x1 > 99) ~ x2", "--family", "softmax", code=4)
         self.refused("the classes of a softmax model are text or whole numbers", "data.csv", "x1 ~ x2", "--family", "softmax", code=4)
         self.refused("more than 100 classes", "data.csv", "round(1000 * x1) ~ x2", "--family", "softmax", code=4)
-        self.refused("--prior-for red:x9: there is no such parameter; there are green, or so:(Intercept)", *fit, "--prior-for", "red:x9",
+        self.refused("--prior-for red:x9: there is no such parameter; did you mean red:x1?", *fit, "--prior-for", "red:x9",
                      "flat", code=2)
         self.refused("--trials is for --family logistic", *fit, "--trials", "w", code=2)
 

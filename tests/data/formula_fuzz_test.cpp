@@ -55,7 +55,7 @@ std::vector<double> last_column(const std::string& text) {
 
 TEST(FoundFormulas, IsNaOfSeveralColumnsIsRefused) {
   EXPECT_EQ(message("y ~ is.na(poly(x, 3))"),
-            "formula: poly(x, 3) has 3 columns, but is.na() needs one at position 11");
+            "formula: poly(x, 3) has 3 columns, but is.na() needs one (position 11)");
 }
 
 TEST(FoundFormulas, ComparisonsOfComparisonsTakeATimeThatGrowsWithTheirNumber) {

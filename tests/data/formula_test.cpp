@@ -388,42 +388,48 @@ TEST(Evaluate, AMissingOperandGivesMissingInComparisonsAndLogicals) {
 
 TEST(FormulaMessage, PointsAtTheMistake) {
   EXPECT_EQ(message("y ~ x1 + + x2"),
-            "formula: expected a term after '+' at position 10\n"
+            "formula: expected a term after '+' (position 10)\n"
             "  y ~ x1 + + x2\n"
             "           ^");
   EXPECT_EQ(message("y ~ x1 +"),
-            "formula: expected a term after '+' at position 9\n"
+            "formula: expected a term after '+' (position 9)\n"
             "  y ~ x1 +\n"
             "          ^");
   EXPECT_EQ(message("y ~ log(x1 * )"),
-            "formula: expected a value after '*' at position 14\n"
+            "formula: expected a value after '*' (position 14)\n"
             "  y ~ log(x1 * )\n"
             "               ^");
   EXPECT_EQ(message("y ~ * x1"),
-            "formula: expected a term before '*' at position 5\n"
+            "formula: expected a term before '*' (position 5)\n"
             "  y ~ * x1\n"
             "      ^");
   EXPECT_EQ(message("y - ~ x1"),
-            "formula: expected a value after '-' at position 5\n"
+            "formula: expected a value after '-' (position 5)\n"
             "  y - ~ x1\n"
             "      ^");
-  EXPECT_EQ(message("y ~ x1 x2"),
-            "formula: expected an operator before 'x2' at position 8\n"
-            "  y ~ x1 x2\n"
-            "         ^");
+  EXPECT_EQ(
+      message("y ~ x1 x2"),
+      "formula: expected an operator before 'x2'; a name with a blank is written in backquotes, `x1 x2` "
+      "(position 8)\n"
+      "  y ~ x1 x2\n"
+      "         ^");
   EXPECT_EQ(message("y ~ 2x"),
-            "formula: expected an operator before 'x' at position 6\n"
+            "formula: expected an operator before 'x' (position 6)\n"
             "  y ~ 2x\n"
             "       ^");
+  EXPECT_EQ(message("y ~ _x"),
+            "formula: unexpected '_'; a name that begins with it is written in backquotes (position 5)\n"
+            "  y ~ _x\n"
+            "      ^");
   EXPECT_EQ(message("y ~ ()"),
-            "formula: expected a term after '(' at position 6\n"
+            "formula: expected a term after '(' (position 6)\n"
             "  y ~ ()\n"
             "       ^");
 }
 
 TEST(FormulaMessage, CountsCharactersNotBytes) {
   EXPECT_EQ(message("y ~ h\xC3\xB6he @ x", {"y", "h\xC3\xB6he"}),
-            "formula: unexpected '@' at position 10\n"
+            "formula: unexpected '@' (position 10)\n"
             "  y ~ h\xC3\xB6he @ x\n"
             "           ^");
 }
@@ -432,7 +438,7 @@ TEST(FormulaMessage, ShowsALongFormulaAroundTheMistakeOnly) {
   std::string text = "y ~ x";
   for (int i = 0; i < 50; ++i) text += " + x1";  // 255 characters
   EXPECT_EQ(message(text.substr(0, 157) + "@" + text.substr(157)),
-            "formula: unexpected '@' at position 158\n"
+            "formula: unexpected '@' (position 158)\n"
             "  ..." +
                 text.substr(97, 60) + "@" + text.substr(157, 39) + "...\n" + std::string(65, ' ') + "^");
 }
@@ -441,42 +447,42 @@ TEST(FormulaMessage, SaysThatASideIsMissing) {
   EXPECT_EQ(message(""), "formula: no '~'; write response ~ terms, as in y ~ x1 + x2");
   EXPECT_EQ(message("y x"), "formula: no '~' in \"y x\"; write response ~ terms, as in y ~ x1 + x2");
   EXPECT_EQ(message("~ x"),
-            "formula: no response before '~' at position 1\n"
+            "formula: no response before '~' (position 1)\n"
             "  ~ x\n"
             "  ^");
   EXPECT_EQ(message("y ~ "),
-            "formula: no terms after '~' (write 1 for an intercept alone) at position 5\n"
+            "formula: no terms after '~' (write 1 for an intercept alone) (position 5)\n"
             "  y ~ \n"
             "      ^");
   EXPECT_EQ(message("y ~ x ~ a"),
-            "formula: a second '~' at position 7\n"
+            "formula: a second '~' (position 7)\n"
             "  y ~ x ~ a\n"
             "        ^");
   EXPECT_EQ(message("y ~ 0"),
-            "formula: no term and no intercept at position 5\n"
+            "formula: no term and no intercept (position 5)\n"
             "  y ~ 0\n"
             "      ^");
 }
 
 TEST(FormulaMessage, NamesUnbalancedParenthesesAndQuotes) {
   EXPECT_EQ(message("y ~ (x1 + x2"),
-            "formula: '(' is not closed at position 5\n"
+            "formula: '(' is not closed (position 5)\n"
             "  y ~ (x1 + x2\n"
             "      ^");
   EXPECT_EQ(message("(y ~ x)"),
-            "formula: '(' is not closed at position 1\n"
+            "formula: '(' is not closed (position 1)\n"
             "  (y ~ x)\n"
             "  ^");
   EXPECT_EQ(message("y ~ x)"),
-            "formula: ')' without '(' at position 6\n"
+            "formula: ')' without '(' (position 6)\n"
             "  y ~ x)\n"
             "       ^");
   EXPECT_EQ(message("y ~ `x"),
-            "formula: ` is not closed at position 5\n"
+            "formula: ` is not closed (position 5)\n"
             "  y ~ `x\n"
             "      ^");
   EXPECT_EQ(message("y ~ x, a"),
-            "formula: ',' outside a function call at position 6\n"
+            "formula: ',' outside a function call (position 6)\n"
             "  y ~ x, a\n"
             "       ^");
 }
@@ -504,12 +510,17 @@ TEST(FormulaMessage, ListsTheFunctions) {
       "ifelse, is.na, log, log10, log1p, log2, mday, minute, month, ns, offset, pmax, pmin, poly, relevel, round, "
       "scale, second, sign, sin, sqrt, tan, trunc, wday, yday, year";
   EXPECT_EQ(message("y ~ lg(x)"), "formula: unknown function lg() (known: " + list +
-                                      ") at position 5\n"
+                                      ") (position 5)\n"
                                       "  y ~ lg(x)\n"
                                       "      ^");
-  for (const char* function : {"s", "te", "mo"}) {
+  EXPECT_EQ(
+      message("y ~ s(x, k = 5)"),
+      "formula: s() is not supported; write ns(x, df = 4) or bs(x, df = 5) for a smooth curve (position 5)\n"
+      "  y ~ s(x, k = 5)\n"
+      "      ^");
+  for (const char* function : {"gp", "mo"}) {
     EXPECT_EQ(message(fmt::format("y ~ {}(x, degree = 2)", function)),
-              fmt::format("formula: {0}() is not supported (supported: {1}) at position 5\n"
+              fmt::format("formula: {0}() is not supported (supported: {1}) (position 5)\n"
                           "  y ~ {0}(x, degree = 2)\n"
                           "      ^",
                           function, list));
@@ -521,20 +532,20 @@ TEST(FormulaMessage, SaysWhichArgumentsAFunctionHas) {
     const std::string text = message(formula);
     return text.substr(0, text.find('\n'));
   };
-  EXPECT_EQ(first_line("y ~ log()"), "formula: log() takes at least 1 argument (got 0) at position 5");
-  EXPECT_EQ(first_line("y ~ exp(x, 2)"), "formula: exp() takes 1 argument (got 2) at position 5");
-  EXPECT_EQ(first_line("y ~ poly(x)"), "formula: poly() takes at least 2 arguments (got 1) at position 5");
+  EXPECT_EQ(first_line("y ~ log()"), "formula: log() takes at least 1 argument (got 0) (position 5)");
+  EXPECT_EQ(first_line("y ~ exp(x, 2)"), "formula: exp() takes 1 argument (got 2) (position 5)");
+  EXPECT_EQ(first_line("y ~ poly(x)"), "formula: poly() takes at least 2 arguments (got 1) (position 5)");
   EXPECT_EQ(first_line("y ~ scale(x, TRUE, TRUE, 1)"),
-            "formula: scale() takes up to 3 arguments (got 4) at position 5");
+            "formula: scale() takes up to 3 arguments (got 4) (position 5)");
   EXPECT_EQ(first_line("y ~ scale(x, degree = 2)"),
-            "formula: scale() has no argument \"degree\"; it is scale(x, center, scale) at position 5");
-  EXPECT_EQ(first_line("y ~ bs(x, df = 5, df = 6)"), "formula: bs() is given \"df\" twice at position 5");
+            "formula: scale() has no argument \"degree\"; it is scale(x, center, scale) (position 5)");
+  EXPECT_EQ(first_line("y ~ bs(x, df = 5, df = 6)"), "formula: bs() is given \"df\" twice (position 5)");
   EXPECT_EQ(first_line("y ~ relevel(x, x = a)"),
             "no error");  // x is a, and what is left is ref
   EXPECT_EQ(first_line("y ~ pmin(x, y = a)"),
-            "formula: pmin() has no argument \"y\"; it is pmin(...) at position 5");
+            "formula: pmin() has no argument \"y\"; it is pmin(...) (position 5)");
   EXPECT_EQ(first_line("y ~ x + cbind(x, a)"),
-            "formula: cbind(successes, failures) must stand alone on the left of '~' at position 9");
+            "formula: cbind(successes, failures) must stand alone on the left of '~' (position 9)");
   EXPECT_EQ(message("cbind(a, b) ~ x"), "no error");
   EXPECT_EQ(message("y ~ bs(x, knots = c(1, 2), degree = 2)"), "no error");
   EXPECT_EQ(message("y ~ C(a, contr.sum)"), "no error");
@@ -553,7 +564,7 @@ TEST(FormulaMessage, ABarOfPlainColumnsIsAGroupEffect) {
   EXPECT_EQ(
       message("y ~ x | a"),
       "formula: a group effect stands in parentheses, as in (1 | g); for \"one or the other\" write I(x | a) "
-      "at position 7\n"
+      "(position 7)\n"
       "  y ~ x | a\n"
       "        ^");
   for (const char* formula : {"y ~ I(x | b)", "y ~ (x > 3 | b)", "y ~ (x | !b)"})
@@ -562,100 +573,100 @@ TEST(FormulaMessage, ABarOfPlainColumnsIsAGroupEffect) {
 
 TEST(FormulaMessage, SaysWhatToWriteInstead) {
   EXPECT_EQ(message("y ~ a/2"),
-            "formula: '/' between terms nests one in the other; write I(a/2) for a ratio at position 6\n"
+            "formula: '/' between terms nests one in the other; write I(a/2) for a ratio (position 6)\n"
             "  y ~ a/2\n"
             "       ^");
   EXPECT_EQ(
       message("y ~ x^2"),
       "formula: '^' between terms is for interactions of a group, as in (a + b)^2; write I(x^2) for a power "
-      "at position 6\n"
+      "(position 6)\n"
       "  y ~ x^2\n"
       "       ^");
   EXPECT_EQ(
       message("y ~ (a + b)^x"),
       "formula: the order of interaction must be an integer of at least 1 (got x); write I(...) for a power "
-      "at position 13\n"
+      "(position 13)\n"
       "  y ~ (a + b)^x\n"
       "              ^");
   EXPECT_EQ(message("y ~ (a + b)^1.5"),
             "formula: the order of interaction must be an integer of at least 1 (got 1.5); write I(...) for "
             "a power "
-            "at position 13\n"
+            "(position 13)\n"
             "  y ~ (a + b)^1.5\n"
             "              ^");
   EXPECT_EQ(message("y ~ x + 2"),
-            "formula: 2 is not a term; write I(...) for arithmetic, as in I(2 * x) at position 9\n"
+            "formula: 2 is not a term; write I(...) for arithmetic, as in I(2 * x) (position 9)\n"
             "  y ~ x + 2\n"
             "          ^");
   EXPECT_EQ(message("y ~ x:1"),
-            "formula: 1 cannot be a part of an interaction; write I(...) for arithmetic at position 7\n"
+            "formula: 1 cannot be a part of an interaction; write I(...) for arithmetic (position 7)\n"
             "  y ~ x:1\n"
             "        ^");
   EXPECT_EQ(message("y ~ -a:b"),
-            "formula: '-' cannot be a part of an interaction; write I(...) for arithmetic at position 5\n"
+            "formula: '-' cannot be a part of an interaction; write I(...) for arithmetic (position 5)\n"
             "  y ~ -a:b\n"
             "      ^");
   EXPECT_EQ(message("y ~ I(a:b)"),
-            "formula: ':' is not arithmetic; write '*' at position 8\n"
+            "formula: ':' is not arithmetic; write '*' (position 8)\n"
             "  y ~ I(a:b)\n"
             "         ^");
   EXPECT_EQ(message("y ~ (x = 3)"),
-            "formula: '=' compares nothing; write '==' at position 8\n"
+            "formula: '=' compares nothing; write '==' (position 8)\n"
             "  y ~ (x = 3)\n"
             "         ^");
   EXPECT_EQ(message("y ~ I(a && b)"),
-            "formula: write '&' instead of '&&' at position 9\n"
+            "formula: write '&' instead of '&&' (position 9)\n"
             "  y ~ I(a && b)\n"
             "          ^");
   EXPECT_EQ(message("y ~ I(a < b < c)"),
-            "formula: comparisons cannot be chained; write (a < b) & (b < c) at position 13\n"
+            "formula: comparisons cannot be chained; write (a < b) & (b < c) (position 13)\n"
             "  y ~ I(a < b < c)\n"
             "              ^");
 }
 
 TEST(FormulaMessage, RefusesUsesWithoutMeaning) {
   EXPECT_EQ(message("y ~ x + I(3)"),
-            "formula: I(3) uses no column of the data at position 9\n"
+            "formula: I(3) uses no column of the data (position 9)\n"
             "  y ~ x + I(3)\n"
             "          ^");
   EXPECT_EQ(message("1 ~ x"),
-            "formula: 1 uses no column of the data at position 1\n"
+            "formula: 1 uses no column of the data (position 1)\n"
             "  1 ~ x\n"
             "  ^");
   EXPECT_EQ(message("y ~ log(.)"),
-            "formula: '.' stands for terms; it has no value at position 9\n"
+            "formula: '.' stands for terms; it has no value (position 9)\n"
             "  y ~ log(.)\n"
             "          ^");
   EXPECT_EQ(message("y + a ~ .", {"y", "a"}),
-            "formula: '.' stands for no column: the response uses them all at position 9\n"
+            "formula: '.' stands for no column: the response uses them all (position 9)\n"
             "  y + a ~ .\n"
             "          ^");
   EXPECT_EQ(message("y ~ x + y"),
-            "formula: the response y cannot also be a term at position 9\n"
+            "formula: the response y cannot also be a term (position 9)\n"
             "  y ~ x + y\n"
             "          ^");
   EXPECT_EQ(message("y ~ log(offset(x))"),
-            "formula: offset() must stand alone on the right of '~' at position 9\n"
+            "formula: offset() must stand alone on the right of '~' (position 9)\n"
             "  y ~ log(offset(x))\n"
             "          ^");
   EXPECT_EQ(message("y ~ x:offset(a)"),
-            "formula: offset() cannot be a part of an interaction at position 7\n"
+            "formula: offset() cannot be a part of an interaction (position 7)\n"
             "  y ~ x:offset(a)\n"
             "        ^");
   EXPECT_EQ(message("y ~ x - offset(a)"),
-            "formula: offset() cannot be subtracted; write + offset(-x) at position 9\n"
+            "formula: offset() cannot be subtracted; write + offset(-x) (position 9)\n"
             "  y ~ x - offset(a)\n"
             "          ^");
   EXPECT_EQ(message("y ~ I(x + 1e999)"),
-            "formula: the number 1e999 is out of range at position 11\n"
+            "formula: the number 1e999 is out of range (position 11)\n"
             "  y ~ I(x + 1e999)\n"
             "            ^");
   EXPECT_EQ(message("y ~ x\x01"),
-            "formula: unexpected byte 0x01 at position 6\n"
+            "formula: unexpected byte 0x01 (position 6)\n"
             "  y ~ x \n"
             "       ^");
   EXPECT_EQ(message("y ~ I(a %o% b)"),
-            "formula: '%o%' is not supported at position 9\n"
+            "formula: '%o%' is not supported (position 9)\n"
             "  y ~ I(a %o% b)\n"
             "          ^");
 }
@@ -665,11 +676,11 @@ TEST(FormulaMessage, RefusesWhatWouldExhaustStackOrMemory) {
     return text.rfind(start, 0) == 0;
   };
   const std::string deep(100'000, '(');
-  EXPECT_TRUE(begins(message("y ~ " + deep), "formula: more than 10000 words and signs at position "));
+  EXPECT_TRUE(begins(message("y ~ " + deep), "formula: more than 10000 words and signs (position "));
   for (const std::string opening : {"(", "log(", "-", "!", "x^"}) {
     std::string text = "y ~ ";
     for (int i = 0; i < 1000; ++i) text += opening;
-    EXPECT_TRUE(begins(message(text), "formula: more than 200 levels deep at position ")) << opening;
+    EXPECT_TRUE(begins(message(text), "formula: more than 200 levels deep (position ")) << opening;
   }
   Strings columns = {"y", "x0"};
   std::string product = "y ~ x0";
@@ -677,8 +688,8 @@ TEST(FormulaMessage, RefusesWhatWouldExhaustStackOrMemory) {
     columns.push_back("x" + std::to_string(i));
     product.append("*").append(columns.back());
   }
-  EXPECT_TRUE(begins(message(product, columns), "formula: more than 10000 terms at position "));
-  EXPECT_TRUE(begins(message("y ~ .^40", columns), "formula: more than 10000 terms at position "));
+  EXPECT_TRUE(begins(message(product, columns), "formula: more than 10000 terms (position "));
+  EXPECT_TRUE(begins(message("y ~ .^40", columns), "formula: more than 10000 terms (position "));
 }
 
 TEST(FormulaParser, AnswersGarbageWithAUsageErrorOnly) {

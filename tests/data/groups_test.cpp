@@ -104,13 +104,13 @@ TEST(GroupTerms, NeedTheirColumns) {
 
 TEST(GroupMessage, PointsAtTheMistake) {
   EXPECT_EQ(message("y ~ x + (1 | g + a)"),
-            "formula: '+' joins no groupings; write (... | g) + (... | a), or I(g + a) for arithmetic at "
-            "position 16\n"
+            "formula: '+' joins no groupings; write (... | g) + (... | a), or I(g + a) for arithmetic "
+            "(position 16)\n"
             "  y ~ x + (1 | g + a)\n"
             "                 ^");
   EXPECT_EQ(message("y ~ (1 | g) + (x | g)"),
-            "formula: the intercept varies by g twice; (x | g) includes it, and (0 + x | g) does not at "
-            "position 18\n"
+            "formula: the intercept varies by g twice; (x | g) includes it, and (0 + x | g) does not "
+            "(position 18)\n"
             "  y ~ (1 | g) + (x | g)\n"
             "                   ^");
   const std::map<std::string, std::string> cases = {
@@ -136,7 +136,7 @@ TEST(GroupMessage, PointsAtTheMistake) {
       {"y ~ (x > 3 || z)", "write '|' instead of '||'"},
   };
   for (const auto& [formula, expected] : cases)
-    EXPECT_EQ(first_line(message(formula)).rfind("formula: " + expected + " at position", 0), 0U)
+    EXPECT_EQ(first_line(message(formula)).rfind("formula: " + expected + " (position", 0), 0U)
         << formula << ": " << message(formula);
   EXPECT_EQ(first_line(message("y ~ (1 | h)")).rfind("formula: no column \"h\" in the data", 0), 0U);
 }
@@ -297,7 +297,7 @@ TEST(GroupMessage, OfDesigns) {
   EXPECT_EQ(refused("y ~ c + (1 | g)", {.missing = Missing::error}),
             "data.csv:4: column \"g\": the cell is empty or NA (`missing error`)");
   EXPECT_EQ(refused("y ~ c + (1 | poly(b, 2))"),
-            "formula: poly(b, 2) has 2 columns; a grouping needs one at position 14");
+            "formula: poly(b, 2) has 2 columns; a grouping needs one (position 14)");
   EXPECT_EQ(refused("y ~ c + (1 | log(z))"), "data.csv:3: log(z) is -inf (z = -0)");
   EXPECT_EQ(refused("y ~ c + (log(z) | a)"), "data.csv:3: log(z) is -inf (z = -0)");
   EXPECT_EQ(

@@ -58,6 +58,9 @@ TEST(Fit, FindsTheTrueParametersOfEveryFamily) {
     }
     if (family.name == "gaussian" || family.name == "student") truth.push_back(1);         // sigma
     if (family.name == "negative-binomial" || family.name == "gamma") truth.push_back(1);  // size, shape
+    if (family.name == "zero-inflated-poisson") truth.push_back(0.3);                      // zi
+    if (family.counted) truth.push_back(5);                                                // phi
+    if (family.counted) formula = "cbind(y, failures) ~ x1 + x2";
     if (family.classes) truth.insert(truth.end(), {0.6, 1.6, -0.8});  // of the third class
     const FitResult result = fit(options(data.family, "full", formula), simulate(data));
     ASSERT_EQ(result.summary.parameters.size(), truth.size()) << family.name;
@@ -72,18 +75,20 @@ TEST(Fit, FindsTheTrueParametersOfEveryFamily) {
 
 // The same where the second parameter is known.
 TEST(Fit, TakesAKnownScaleSizeOrShape) {
-  for (const std::string family : {"student", "negative-binomial", "gamma"}) {
+  for (const std::string family :
+       {"student", "negative-binomial", "gamma", "zero-inflated-poisson", "beta-binomial"}) {
     SimulateOptions data;
     data.family = family;
     data.rows = 4000;
     data.intercept = 0.3;
     data.coefficients = {0.8, -0.4};
-    FitOptions o = options(family, "full", "y ~ x1 + x2");
+    const bool counted = find_family(family)->counted;
+    FitOptions o = options(family, "full", counted ? "cbind(y, failures) ~ x1 + x2" : "y ~ x1 + x2");
     if (family == "student") {
       data.numbers = {{"sigma", 2.5}, {"freedom", 3}};
       o.numbers = {{"known-sigma", 2.5}, {"freedom", 3}};
     } else {
-      data.numbers = o.numbers = {{family == "gamma" ? "shape" : "size", 0.6}};
+      data.numbers = o.numbers = {{std::string(find_family(family)->second->known_by), 0.6}};
     }
     const FitResult result = fit(o, simulate(data));
     const std::vector<double> truth{0.3, 0.8, -0.4};

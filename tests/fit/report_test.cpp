@@ -115,7 +115,7 @@ TEST_F(Report, HasAPageForEveryFamily) {
     data.rows = 400;
     const bool columns = family->simulation.columns;
     data.coefficients = {0.5};
-    FitOptions o = options(columns ? "y ~ x1" : "y ~ 1");
+    FitOptions o = options(family->counted ? "cbind(y, failures) ~ x1" : columns ? "y ~ x1" : "y ~ 1");
     o.family = data.family;
     o.out.clear();
     const FitResult result = fit(o, simulate(data));

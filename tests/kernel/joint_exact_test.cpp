@@ -26,8 +26,9 @@ static_assert(Kernel<ExactKernel<Glm, JointExpansion>> &&
 // An intercept and the second parameter: a posterior of two dimensions.
 Glm mean_model(std::string_view family, std::size_t rows, double (*draw)(Stream&, double),
                const Prior& prior = Prior::normal(0, 2.5), const Prior& second = Prior::gamma(2, 1)) {
-  return {design_of(regression_table(rows, 0.3, {0.0}, 21, draw), "y ~ 1"), make_family(family, {}),
-          GlmPriors{.coefficients = {prior}, .second = second}};
+  Design design = design_of(regression_table(rows, 0.3, {0.0}, 21, draw), "y ~ 1");
+  design.counted = find_family(family)->counted;
+  return {std::move(design), make_family(family, {}), GlmPriors{.coefficients = {prior}, .second = second}};
 }
 
 double draw_outliers(Stream& stream, double eta) {
@@ -93,7 +94,7 @@ Found compare(K& kernel, const Glm& model, const Quadrature& q, const Eigen::Vec
 constexpr std::array<JointOrder, 3> orders{JointOrder::two, JointOrder::mixed, JointOrder::three};
 
 // Eighteen comparisons of four moments each: |z| < 5 by chance in all of them with probability 0.9999.
-void expect_law(const Glm& model) {
+void expect_law(const Glm& model, std::size_t steps = 100'000) {
   const Quadrature q = integrate(model);
   ThreadPool pool(1);
   bool at_once = false;
@@ -106,7 +107,7 @@ void expect_law(const Glm& model) {
         ExactKernel kernel(model,
                            expansion_of(model, pool, mode, {.order = order, .at_once = at_once = !at_once}),
                            {.thinning = thinning, .audit_share = 0.01}, pool);
-        const Found found = compare(kernel, model, q, mode.theta, 100'000);
+        const Found found = compare(kernel, model, q, mode.theta, steps);
         EXPECT_LT(found.z, 5) << found.rows << " rows per step, acceptance " << found.acceptance;
         EXPECT_EQ(found.violations, 0U);
         EXPECT_LT(found.audit_error, 1e-5);
@@ -120,6 +121,21 @@ TEST(JointExact, StudentWithHeavyPriorsMatchesQuadrature) {
 TEST(JointExact, NegativeBinomialMatchesQuadrature) {
   expect_law(mean_model("negative-binomial", 100, draw_overdispersed));
 }
+TEST(JointExact, ZeroInflatedPoissonMatchesQuadrature) {
+  expect_law(mean_model("zero-inflated-poisson", 80, testing::draw_zero_inflated, Prior::normal(0, 2.5),
+                        Prior::beta(1, 1)),
+             40'000);
+}
+TEST(JointExact, ZeroInflatedPoissonWithoutMoreZerosMatchesQuadrature) {
+  expect_law(mean_model("zero-inflated-poisson", 60, testing::draw_poisson, Prior::student_t(3, 1, 0.5),
+                        Prior::beta(0.8, 3)),
+             40'000);
+}
+TEST(JointExact, BetaBinomialMatchesQuadrature) {
+  expect_law(
+      mean_model("beta-binomial", 60, testing::draw_outcome_3, Prior::normal(0, 2.5), Prior::gamma(2, 0.1)),
+      20'000);
+}
 TEST(JointExact, GammaMatchesQuadrature) { expect_law(mean_model("gamma", 80, testing::draw_gamma)); }
 
 // The test above would notice if the remainders were left out: with bounds of nearly 0 no row is read.
@@ -127,8 +143,11 @@ struct FamilyCase {
   const char* family;
   double (*draw)(Stream&, double);
 };
-constexpr std::array<FamilyCase, 3> cases{
-    {{"student", draw_outliers}, {"negative-binomial", draw_overdispersed}, {"gamma", testing::draw_gamma}}};
+constexpr std::array<FamilyCase, 5> cases{{{"student", draw_outliers},
+                                           {"negative-binomial", draw_overdispersed},
+                                           {"gamma", testing::draw_gamma},
+                                           {"zero-inflated-poisson", testing::draw_zero_inflated},
+                                           {"beta-binomial", testing::draw_outcome_3}}};
 
 TEST(JointExact, WithoutRemaindersTheLawIsWrong) {
   for (const auto& [family, draw] : cases) {
@@ -152,7 +171,8 @@ TEST(JointExact, AnExpansionFarFromTheModeIsExactToo) {
     for (const JointOrder order : {JointOrder::two, JointOrder::three}) {
       SCOPED_TRACE(::testing::Message() << family << ", order " << static_cast<int>(order));
       ExactKernel kernel(model, expansion_of(model, pool, mode, {.order = order}), {}, pool);
-      const Found found = compare(kernel, model, q, mode.theta, 100'000);
+      const Found found =
+          compare(kernel, model, q, mode.theta, model.family().spec().counted ? 20'000 : 100'000);
       EXPECT_LT(found.z, 5) << found.rows << " rows per step, acceptance " << found.acceptance;
       EXPECT_EQ(found.violations, 0U);
     }
@@ -174,6 +194,34 @@ TEST(JointExact, TheTermsOfTheSecondParameterAreThoseOfTheModel) {
         EXPECT_NEAR(expansion->along_second(u), expansion->terms_of_second(u), 2e-10) << family << " " << u;
       }
     }
+}
+
+// Half of the rows, more or less, and then all of them: nothing is left to be drawn.
+TEST(JointExact, RowsThatAreAlwaysReadKeepTheLaw) {
+  for (const auto& [family, draw] : cases) {
+    const Glm model = mean_model(family, 40, draw);
+    const Quadrature q = integrate(model);
+    ThreadPool pool(1);
+    const Mode mode = moved(model, pool, 0.7);
+    for (const JointOrder order : orders) {
+      const auto drawn = expansion_of(model, pool, mode, {.order = order, .always_from = 1e9});
+      EXPECT_EQ(drawn->always_read(), 0U);
+      for (const double share : {1.0, 0.0}) {
+        SCOPED_TRACE(::testing::Message()
+                     << family << ", order " << static_cast<int>(order) << ", " << share);
+        const auto expansion = expansion_of(
+            model, pool, mode,
+            {.order = order, .always_from = share * drawn->expected_rows() / 40, .at_once = share > 0});
+        EXPECT_GT(expansion->always_read(), 0U);
+        EXPECT_EQ(expansion->always_read() == 40, share == 0);
+        ExactKernel kernel(model, expansion, {.audit_share = 0.01}, pool);
+        const Found found = compare(kernel, model, q, mode.theta, 20'000);
+        EXPECT_LT(found.z, 5) << found.rows << " rows per step, acceptance " << found.acceptance;
+        EXPECT_EQ(found.violations, 0U);
+        EXPECT_LT(found.audit_error, 1e-5);
+      }
+    }
+  }
 }
 
 TEST(JointExact, ABrokenBoundIsCounted) {

@@ -27,7 +27,9 @@ const std::vector<Case> cases{{"logistic", {300}, 0},
                               {"gamma", {40}, 1},
                               {"gamma", {150, 20}, 0},
                               {"negative-binomial", {150}, 0},
-                              {"negative-binomial", {40}, 1}};
+                              {"negative-binomial", {40}, 1},
+                              {"student", {150}, 0},
+                              {"student", {40}, 1}};
 
 struct Audited {
   std::vector<Eigen::VectorXd> draws;

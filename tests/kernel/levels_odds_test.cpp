@@ -1,6 +1,6 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // All rows of a logistic model as odds: at a displaced reference, against a random walk on all rows and
-// against the rows' own terms. |z| < 5, one false alarm in a million each, about 120 of them.
+// against the rows' own terms. |z| < 5, one false alarm in a million each, about 300 of them.
 #include <gtest/gtest.h>
 
 #include "support/grouped_walk.hpp"
@@ -34,8 +34,10 @@ TEST(LevelOdds, HaveTheLawOfAWalk) {
     std::vector<std::size_t> levels;
     double intercept;
   };
-  // Rare events, common ones, one grouping, three; about a row per cell, and many.
-  for (const Case& c : {Case{{25}, -2.3}, Case{{25, 4}, -2.3}, Case{{30, 12}, 0.4}, Case{{12, 5, 4}, -1}}) {
+  // Rare events, common ones, one grouping, three; about a row per cell, and many; a second grouping whose
+  // effects move with the coefficients, and one with many levels.
+  for (const Case& c : {Case{{25}, -2.3}, Case{{25, 4}, -2.3}, Case{{30, 12}, 0.4}, Case{{12, 5, 4}, -1},
+                        Case{{30, 6}, -0.3}, Case{{45, 40}, -1}}) {
     const GroupedData data = testing::make_grouped(recipe_of(400, c.levels, c.intercept));
     const testing::Draws walk = testing::PlainWalk(data, {}).run(2000, 20000);
     const KernelDraws kernel = testing::run_kernel(data, {.options = by_odds, .sweeps = 12000});
@@ -57,14 +59,16 @@ TEST(LevelOdds, HaveTheLawOfAWalkWithAnInterceptAlone) {
 }
 
 TEST(LevelOdds, AreWrongIfJointMovesAreDecidedWithoutTheRows) {
-  const GroupedData data = testing::make_grouped(recipe_of(400, {25}, -2.3));
-  const testing::Draws walk = testing::PlainWalk(data, {}).run(2000, 10000);
-  LevelOptions broken = by_odds;
-  broken.remainders = false;
-  const KernelDraws kernel = testing::run_kernel(data, {.options = broken, .sweeps = 12000});
-  const Worst worst = testing::compare(kernel, walk);
-  testing::report("without rows", kernel, worst);
-  EXPECT_FALSE(worst.z < 5);
+  for (const std::vector<std::size_t>& levels : {std::vector<std::size_t>{25}, {30, 6}}) {
+    const GroupedData data = testing::make_grouped(recipe_of(400, levels, levels.size() == 1 ? -2.3 : -0.3));
+    const testing::Draws walk = testing::PlainWalk(data, {}).run(2000, 10000);
+    LevelOptions broken = by_odds;
+    broken.remainders = false;
+    const KernelDraws kernel = testing::run_kernel(data, {.options = broken, .sweeps = 12000});
+    const Worst worst = testing::compare(kernel, walk);
+    testing::report("without rows", kernel, worst);
+    EXPECT_FALSE(worst.z < 5);
+  }
 }
 
 // In the log posterior and in audits: what the odds say, against the rows' own terms. Offsets are in the
@@ -92,6 +96,10 @@ TEST(LevelOdds, AgreeWithTheRowsOwnTerms) {
       if (k == 20) kernel.freeze();
       const StepInfo info = kernel.step(state, {.seed = 9, .chain = 2, .iteration = k});
       EXPECT_EQ(info.audited, k >= 20);
+      // The slope, the present sum of logarithms, and a proposal for coefficients and twenty effects.
+      if (k % 2 == 1) {
+        EXPECT_EQ(info.rows_read, 3 * model->rows().size());
+      }
       error = std::max(error, info.audit_error);
       if (k % 10 != 0) continue;
       // A reference at the draw has its log-likelihood.

@@ -24,7 +24,8 @@ const std::vector<Case> cases{{"logistic", false, {300}, 0},      {"logistic", f
                               {"student", true, {200}, 1},        {"logistic", true, {150, 20}, 0},
                               {"logistic", true, {150}, 0, true}, {"logistic", true, {3000, 20, 7}, 0, true},
                               {"gamma", false, {300}, 0},         {"gamma", false, {150, 20}, 0},
-                              {"gamma", false, {40}, 1},          {"negative-binomial", false, {300}, 0}};
+                              {"gamma", false, {40}, 1},          {"negative-binomial", false, {300}, 0},
+                              {"student", false, {200}, 1},       {"gaussian", false, {2000}, 1}};
 
 std::unique_ptr<GroupedModel> model_of(const Case& c) {
   GroupedRecipe recipe;

@@ -441,11 +441,13 @@ TEST(Check, NamesWhatIsWrongWithTheModelBeforeAnyDataAreRead) {
     }
     return std::string();
   };
-  EXPECT_EQ(refused("auto", "normal"),
-            "`family` must be one of gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, "
-            "poisson, negative-binomial, gamma, softmax (got \"normal\")");
-  for (const char* family : {"gaussian", "gaussian-mean", "gaussian-precision", "logistic", "probit",
-                             "poisson", "student", "negative-binomial", "gamma"})
+  EXPECT_EQ(
+      refused("auto", "normal"),
+      "`family` must be one of gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, "
+      "beta-binomial, poisson, negative-binomial, zero-inflated-poisson, gamma, softmax (got \"normal\")");
+  for (const char* family :
+       {"gaussian", "gaussian-mean", "gaussian-precision", "logistic", "probit", "poisson", "student",
+        "negative-binomial", "gamma", "zero-inflated-poisson", "beta-binomial"})
     EXPECT_EQ(refused("exact", family), "") << family;
   FitOptions o;
   o.numbers["freedom"] = 3;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "mlo/base/random.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/model/curve.hpp"
 #include "mlo/model/family.hpp"
 #include "mlo/model/surface.hpp"
@@ -29,7 +30,7 @@ namespace {
 
 using Wide = boost::multiprecision::cpp_bin_float_100;
 
-// The log density of y given eta and s, the log of the second parameter, up to a function of y.
+// The log density of y given eta and s, the log (or logit) of the second parameter, up to a function of y.
 using Law = Wide (*)(double y, const Wide& eta, const Wide& s);
 
 Wide softplus(const Wide& x) {
@@ -61,11 +62,27 @@ Wide gamma_law(double y, const Wide& eta, const Wide& s) {
   return -exp(s) * (exp(w) - 1 - w);
 }
 
+// Without the part that all rows have in common.
+Wide zero_inflated_poisson_law(double y, const Wide& eta, const Wide& s) {
+  const Wide mu = exp(eta);
+  return y > 0 ? y * eta - mu : softplus(-(s + mu));
+}
+Wide beta_binomial_law(double y, const Wide& eta, const Wide& s) {
+  const Outcome at = Outcome::of(y);
+  const Wide phi = exp(s), alpha = phi / (1 + exp(-eta)), beta = phi / (1 + exp(eta));
+  const auto rising = [](const Wide& x, double m) {
+    Wide out = 1;
+    for (int j = 0; j < static_cast<int>(m); ++j) out *= x + j;
+    return out;
+  };
+  return log(rising(alpha, at.successes) * rising(beta, at.trials - at.successes) / rising(phi, at.trials));
+}
+
 struct BoundCase {
   std::string name, family;
   FamilyNumbers numbers;
   Law law;
-  double second;  // known, or the centre of the expansion
+  double second;  // known, or e^s at the centre of the expansion
   double (*eta)(Stream&);
   double (*y)(Stream&, double eta);
 };
@@ -82,6 +99,12 @@ double share(Stream& s, double) { return uniform(s); }
 double count(Stream& s, double) { return std::floor(std::exp(3.5 * uniform(s)) - 1); }
 double any_response(Stream& s, double eta) { return eta + any_distance(s); }
 double amount(Stream& s, double eta) { return std::exp(eta + 8 * uniform(s) - 6); }
+
+double zero_or_count(Stream& s, double) { return uniform(s) < 0.7 ? 0 : count(s, 0) + 1; }
+double outcome(Stream& s, double) {
+  const double n = std::floor(std::exp(4 * uniform(s))), at = 1.6 * uniform(s) - 0.3;
+  return Outcome{std::clamp(std::round(at * n), 0.0, n), n}.packed();
+}
 
 const std::vector<BoundCase>& cases() {
   static const std::vector<BoundCase> all{
@@ -115,7 +138,19 @@ const std::vector<BoundCase>& cases() {
       {"large_size", "negative-binomial", {}, negative_binomial_law, 200, small, count},
       {"gamma", "gamma", {}, gamma_law, 0.67, small, amount},
       {"tiny_shape", "gamma", {}, gamma_law, 0.01, small, amount},
-      {"large_shape", "gamma", {}, gamma_law, 400, small, amount}};
+      {"large_shape", "gamma", {}, gamma_law, 400, small, amount},
+      {"zero_inflated_poisson",
+       "zero-inflated-poisson",
+       {},
+       zero_inflated_poisson_law,
+       0.4,
+       small,
+       zero_or_count},
+      {"few_more_zeros", "zero-inflated-poisson", {}, zero_inflated_poisson_law, 1e-4, small, zero_or_count},
+      {"nearly_all_zeros", "zero-inflated-poisson", {}, zero_inflated_poisson_law, 60, small, zero_or_count},
+      {"beta_binomial", "beta-binomial", {}, beta_binomial_law, 4, moderate, outcome},
+      {"small_phi", "beta-binomial", {}, beta_binomial_law, 0.05, moderate, outcome},
+      {"large_phi", "beta-binomial", {}, beta_binomial_law, 500, moderate, outcome}};
   return all;
 }
 

@@ -2,6 +2,7 @@
 // What every family in the list must have, whichever it is: a new family is tested without a line here.
 #include "support/families.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,11 +77,14 @@ TEST_P(EveryFamily, KeepsTheRulesOfItsNumbers) {
   for (const FamilyNumber& n : spec.numbers) {
     const std::string name(n.name);
     const auto with = [&](double value) { return refusal([&] { check_numbers(spec, {{name, value}}); }); };
-    EXPECT_EQ(with(2.5), "no error");
+    EXPECT_EQ(with(n.share ? 0.25 : 2.5), "no error");
     if (n.usual) {
       EXPECT_EQ(with(*n.usual), "no error");
     }
-    if (n.positive) {
+    if (n.share) {
+      for (const double value : {0.0, -1.0, 1.0, 1.5, nan, infinity})
+        EXPECT_EQ(with(value), fmt::format("`{}` must be between 0 and 1, exclusive (got {})", name, value));
+    } else if (n.positive) {
       EXPECT_EQ(with(0), "`" + name + "` must be positive (got 0)");
       EXPECT_EQ(with(-1), "`" + name + "` must be positive (got -1)");
       EXPECT_EQ(with(nan), "`" + name + "` must be positive (got nan)");
@@ -107,7 +111,7 @@ TEST_P(EveryFamily, RefusesANumberThatItDoesNotHave) {
       const bool own = std::any_of(spec.numbers.begin(), spec.numbers.end(),
                                    [&](const FamilyNumber& m) { return m.name == n.name; });
       EXPECT_EQ(refusal([&] {
-                  check_numbers(spec, {{std::string(n.name), 1}});
+                  check_numbers(spec, {{std::string(n.name), 0.5}});
                 }),
                 own ? "no error" : "`" + std::string(n.name) + expected);
     }
@@ -118,7 +122,8 @@ TEST_P(EveryFamily, RefusesANumberThatItDoesNotHave) {
 // Not the usual values, which are 1, so that a number that is ignored is noticed.
 FamilyNumbers simulation_numbers(const FamilySpec& spec) {
   FamilyNumbers out;
-  for (const FamilyNumber& n : spec.simulation.numbers) out[std::string(n.name)] = *n.usual + 0.7;
+  for (const FamilyNumber& n : spec.simulation.numbers)
+    out[std::string(n.name)] = *n.usual + (n.share ? 0.2 : n.name == "trials" ? 3 : 0.7);
   return out;
 }
 // The same, as the numbers of the family; what it estimates is left out.
@@ -138,7 +143,8 @@ TEST_P(EveryFamily, AcceptsTheResponsesItSimulates) {
   const bool columns = spec.simulation.columns;
   Table table = testing::regression_table(
       500, columns ? 0.3 : 0.8, columns ? std::vector<double>{0.5} : std::vector<double>{}, 9, response);
-  const Design design = testing::design_of(std::move(table), columns ? "y ~ x1" : "y ~ 1");
+  Design design = testing::design_of(std::move(table), columns ? "y ~ x1" : "y ~ 1");
+  design.counted = spec.counted;
   const FamilyNumbers own = family_numbers(spec, numbers);
   if (spec.make != nullptr) {
     EXPECT_NO_THROW(make_family(spec.name, own)->check(design));
@@ -163,7 +169,8 @@ TEST_P(EveryFamily, SimulatesTheLawOfItsTerms) {
   const auto response = spec.simulation.response(numbers);
   const double eta = 0.6;  // or tau
   constexpr std::size_t n = 40'000;
-  const Design design = testing::design_of(testing::regression_table(n, eta, {}, 12, response), "y ~ 1");
+  Design design = testing::design_of(testing::regression_table(n, eta, {}, 12, response), "y ~ 1");
+  design.counted = spec.counted;
   std::vector<std::string> notes;
   const auto model = make_model(spec, design, family_numbers(spec, numbers), {}, notes);
   std::vector<double> user(model->dim(), eta), theta(model->dim());
@@ -186,8 +193,8 @@ TEST_P(EveryFamily, SimulatesTheLawOfItsTerms) {
 
 TEST(Families, AreFoundByName) {
   EXPECT_EQ(family_names(),
-            "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, poisson, "
-            "negative-binomial, gamma, softmax");
+            "gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, beta-binomial, poisson, "
+            "negative-binomial, zero-inflated-poisson, gamma, softmax");
   EXPECT_EQ(find_family("gauss"), nullptr);
   EXPECT_EQ(refusal([] { static_cast<void>(make_family("gauss")); }),
             "`family` must be one of " + family_names() + " (got \"gauss\")");
@@ -228,6 +235,9 @@ TEST(Families, TellAReaderTheirPriorsAndKnownParameters) {
             (Notes{"priors: (Intercept) ~ normal(0, 10); size ~ gamma(2, 0.1)"}));
   EXPECT_EQ(notes_of("negative-binomial", {{"size", 3}}, {}),
             (Notes{"priors: (Intercept) ~ normal(0, 10)", "known size 3"}));
+  EXPECT_EQ(notes_of("zip", {}, {}), (Notes{"priors: (Intercept) ~ normal(0, 10); zi ~ beta(1, 1)"}));
+  EXPECT_EQ(notes_of("zip", {{"zi", 0.25}}, {}),
+            (Notes{"priors: (Intercept) ~ normal(0, 10)", "known zi 0.25"}));
   EXPECT_EQ(notes_of("gamma", {}, {}), (Notes{"priors: (Intercept) ~ normal(0, 10); shape ~ cauchy(0, 10)"}));
   EXPECT_EQ(notes_of("gamma", {{"shape", 3}}, {}),
             (Notes{"priors: (Intercept) ~ normal(0, 10)", "known shape 3"}));
@@ -255,8 +265,11 @@ TEST(Families, AgreeWhetherTheSecondParameterIsKnownOrEstimated) {
   for (const Pair& pair :
        {Pair{"gaussian", "gaussian-mean", "known-sigma", {}},
         Pair{"student", "student", "known-sigma", {{"freedom", 3}}},
-        Pair{"negative-binomial", "negative-binomial", "size", {}}, Pair{"gamma", "gamma", "shape", {}}})
-    for (const double value : {0.2, 1.0, 3.7}) {
+        Pair{"negative-binomial", "negative-binomial", "size", {}}, Pair{"gamma", "gamma", "shape", {}},
+        Pair{"zero-inflated-poisson", "zero-inflated-poisson", "zi", {}}})
+    for (const double other : {0.2, 1.0, 3.7}) {
+      const bool share = find_family(pair.estimated)->second->share;
+      const double value = share ? other / 4 : other;
       SCOPED_TRACE(::testing::Message() << pair.estimated << ", " << value);
       const std::vector<double> y{pair.estimated == std::string_view("gamma") ? 0.3 : 0, 1, 2, 7, 130, 4000};
       FamilyNumbers with = pair.others;
@@ -266,7 +279,7 @@ TEST(Families, AgreeWhetherTheSecondParameterIsKnownOrEstimated) {
       EXPECT_FALSE(known->estimates_second());
       EXPECT_TRUE(estimates_second(estimated->spec(), pair.others));
       EXPECT_FALSE(estimates_second(known->spec(), with));
-      const double a = std::log(value);
+      const double a = estimated->spec().second->to_working(value);
       // If the parameter is known, the log in the batch must not be read.
       const Batch at_estimated{etas, y, a}, at_known{etas, y, std::nan("")};
       const Batch to_estimated{moved, y, a}, to_known{moved, y, std::nan("")};

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "mlo/data/outcome.hpp"
+
 namespace mlo {
 namespace {
 
@@ -249,6 +251,124 @@ TEST(Gamma, HasADensityThatIntegratesToOne) {
     EXPECT_NEAR(total, 1, 1e-9) << shape;
     EXPECT_NEAR(mean, mu, 1e-9 * mu) << shape;
     EXPECT_NEAR(square, mu * mu / shape, 1e-9 * mu * mu / shape) << shape;
+  }
+}
+
+// From hardly any additional zeros to hardly anything else, means from tiny to the largest.
+TEST(ZeroInflatedPoisson, IsRightForEveryShareAndCount) {
+  for (const double s : {-5.0, -0.8, 0.0, 2.0, 35.0})
+    for (const double y : {0.0, 1.0, 6.0, 300.0})
+      for (const double eta : {-30.0, -2.0, 0.0, 1.5, 5.0, 100.0, 690.0}) {
+        SCOPED_TRACE(::testing::Message() << "logit zi " << s << ", y " << y << ", eta " << eta);
+        const Row got = row_of(*make_family("zero-inflated-poisson"), eta, y, s);
+        const Real mu = std::exp(static_cast<Real>(eta)), odds = std::exp(static_cast<Real>(s));
+        const Real zi = odds / (1 + odds), rest = 1 / (1 + odds);
+        if (y > 0) {
+          const Real f = -std::log1p(odds) + y * static_cast<Real>(eta) - mu - std::lgamma(y + 1.0L);
+          expect_close(got.term, f, std::abs(s) + y * std::abs(eta) + mu + std::lgamma(y + 1.0L), 1e-15,
+                       "term");
+          expect_close(got.first, y - mu, y + mu, 1e-15, "first");
+          expect_close(got.second, -mu, mu, 1e-14, "second");
+          expect_close(got.aux, -zi, zi, 1e-14, "aux");
+          expect_close(got.aux_second, -zi * rest, zi * rest, 1e-14, "aux_second");
+          EXPECT_EQ(got.aux_eta, 0);
+        } else {
+          const Real none = std::exp(-mu), f = std::log(odds + none) - std::log1p(odds);
+          const Real count = none / (odds + none), other = odds / (odds + none);
+          expect_close(got.term, f, 1 + std::abs(s), 1e-15, "term");
+          // Rounding of e^eta is in the share of counts, and that of the share, which may be near 1, in what
+          // is left.
+          const Real loss = 1e-15L * (200 + std::min(mu, 1000.0L));
+          expect_close(got.first, -mu * count, mu * count * loss, 1, "first");
+          expect_close(got.second, mu * count * (mu * other - 1), mu * count * (1 + mu * other) * loss, 1,
+                       "second");
+          expect_close(got.aux, rest - count, rest + count, 1e-12, "aux");
+          expect_close(got.aux_second, count * other - zi * rest, (count * other + zi * rest) * loss, 1,
+                       "aux_second");
+          expect_close(got.aux_eta, mu * count * other, mu * count * other * loss, 1, "aux_eta");
+        }
+        const double share = static_cast<double>(zi);
+        if (s < 10) {  // nearer to 1 a share has no digits left
+          const Row known = row_of(*make_family("zero-inflated-poisson", {{"zi", share}}), eta, y, 0);
+          EXPECT_NEAR(known.term, got.term, 1e-13 * (1 + std::abs(got.term)));
+        }
+      }
+}
+
+TEST(ZeroInflatedPoisson, HasADensityThatAddsUpToOne) {
+  for (const double zi : {0.01, 0.4, 0.95}) {
+    const auto family = make_family("zip", {{"zi", zi}});
+    double total = 0, mean = 0;
+    for (double y = 0; y < 200; ++y) {
+      const double density = std::exp(row_of(*family, 1.7, y, 0).term);
+      total += density;
+      mean += density * y;
+    }
+    EXPECT_NEAR(total, 1, 1e-12);
+    EXPECT_NEAR(mean, family->spec().mean_factor(zi) * std::exp(1.7), 1e-11);
+  }
+}
+
+// Sums of few and many trials, precisions from nearly 0 to nearly binomial.
+TEST(BetaBinomial, IsRightForEveryPrecisionAndOutcome) {
+  for (const double s : {-9.0, -1.0, 0.5, 3.0, 8.0, 14.0})
+    for (const double n : {1.0, 2.0, 15.0, 32.0, 33.0, 34.0, 500.0, 20'000.0})
+      for (const double share : {0.0, 0.03, 0.5, 1.0})
+        for (const double eta : {-30.0, -3.0, 0.0, 0.4, 6.0}) {
+          const double y = std::round(share * n);
+          SCOPED_TRACE(::testing::Message()
+                       << "log phi " << s << ", " << y << " of " << n << ", eta " << eta);
+          const Row got = row_of(*make_family("beta-binomial"), eta, Outcome{y, n}.packed(), s);
+          const Real phi = std::exp(static_cast<Real>(s)), e = std::exp(static_cast<Real>(eta));
+          const Real p = e / (1 + e), q = 1 / (1 + e);
+          struct Sums {
+            Real value = 0, slope = 0, curvature = 0;
+          };
+          const auto sums = [](Real a, double m) {
+            Sums out;
+            for (Real j = 0; j < m; ++j) {
+              out.value += std::log(a + j);
+              out.slope += a / (a + j);
+              out.curvature += a * j / ((a + j) * (a + j));
+            }
+            return out;
+          };
+          const Sums g = sums(p * phi, y), h = sums(q * phi, n - y), c = sums(phi, n);
+          const auto factorial = [](double m) { return std::lgamma(static_cast<Real>(m) + 1); };
+          const Real choose = factorial(n) - factorial(y) - factorial(n - y);
+          const Real size =
+              std::abs(g.value) + std::abs(h.value) + std::abs(c.value) + factorial(n) + n * std::abs(s);
+          expect_close(got.term, g.value + h.value - c.value + choose, 1 + size, 1e-14, "term");
+          const Real firsts = g.slope * q + h.slope * p;
+          expect_close(got.first, g.slope * q - h.slope * p, firsts, 1e-13, "first");
+          const Real seconds = g.curvature * q * q + h.curvature * p * p;
+          expect_close(got.second, seconds - p * q * (g.slope + h.slope),
+                       seconds + p * q * (g.slope + h.slope), 1e-12, "second");
+          expect_close(got.aux, g.slope + h.slope - c.slope, g.slope + h.slope + c.slope, 1e-13, "aux");
+          // Of sums beyond 32, a difference of two that are as large as the slopes.
+          expect_close(got.aux_second, g.curvature + h.curvature - c.curvature, c.slope + g.slope + h.slope,
+                       1e-12, "aux_second");
+          expect_close(got.aux_eta, g.curvature * q - h.curvature * p, firsts, 1e-12, "aux_eta");
+          const Row known =
+              row_of(*make_family("beta-binomial", {{"phi", std::exp(s)}}), eta, Outcome{y, n}.packed(), 0);
+          EXPECT_NEAR(known.term, got.term, 1e-14 * static_cast<double>(1 + size));
+        }
+}
+
+TEST(BetaBinomial, HasADensityThatAddsUpToOne) {
+  for (const double phi : {0.2, 3.0, 300.0}) {
+    const auto family = make_family("beta-binomial", {{"phi", phi}});
+    const double n = 40, eta = -0.7, p = 1 / (1 + std::exp(-eta));
+    double total = 0, mean = 0, square = 0;
+    for (double y = 0; y <= n; ++y) {
+      const double density = std::exp(row_of(*family, eta, Outcome{y, n}.packed(), 0).term);
+      total += density;
+      mean += density * y;
+      square += density * (y - n * p) * (y - n * p);
+    }
+    EXPECT_NEAR(total, 1, 1e-12);
+    EXPECT_NEAR(mean, n * p, 1e-11);
+    EXPECT_NEAR(square, n * p * (1 - p) * (1 + (n - 1) / (1 + phi)), 1e-9);
   }
 }
 

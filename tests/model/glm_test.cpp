@@ -60,7 +60,11 @@ long double reference_negative_binomial(long double k, long double mu, long doub
 long double reference_gamma(long double k, long double mu, long double y) {
   return k * std::log(k / mu) + (k - 1) * std::log(y) - k * y / mu - std::lgamma(k);
 }
-// `a`: the log of the second parameter, if it is estimated.
+long double reference_zero_inflated(long double zi, long double mu, long double y) {
+  if (y == 0) return std::log(zi + (1 - zi) * std::exp(-mu));
+  return std::log1p(-zi) + y * std::log(mu) - mu - std::lgamma(y + 1);
+}
+// `a`: the log of the second parameter, or its logit, if it is estimated.
 long double reference(const FamilyCase& f, long double eta, long double y, long double a) {
   const auto second = [&](const char* known) {
     return f.numbers.contains(known) ? static_cast<long double>(f.numbers.at(known)) : std::exp(a);
@@ -71,6 +75,9 @@ long double reference(const FamilyCase& f, long double eta, long double y, long 
   if (f.name == "student") return reference_student(f.numbers.at("freedom"), second("known-sigma"), y - eta);
   if (f.name == "negative-binomial") return reference_negative_binomial(second("size"), std::exp(eta), y);
   if (f.name == "gamma") return reference_gamma(second("shape"), std::exp(eta), y);
+  if (f.name == "zero-inflated-poisson")
+    return reference_zero_inflated(f.numbers.contains("zi") ? f.numbers.at("zi") : 1 / (1 + std::exp(-a)),
+                                   std::exp(eta), y);
   return reference_gaussian(second("known-sigma"), y - eta);
 }
 
@@ -229,7 +236,8 @@ TEST_P(GlmTest, PriorIsThatOfTheUsersParametersWithTheJacobianOfTheScale) {
     expected += Prior::normal(0.3, 2).log_density(user[1]) + Prior::normal(0.3, 2).log_density(user[2]);
     expected += Prior::student_t(4, 0.1, 1.5).log_density(user[3]);
     if (glm.family().estimates_second())
-      expected += Prior::gamma(2, 0.7).log_density(user.back()) + std::log(user.back());
+      expected += Prior::gamma(2, 0.7).log_density(user.back()) + std::log(user.back()) +
+                  (glm.family().spec().second->share ? std::log1p(-user.back()) : 0);
     EXPECT_NEAR(glm.log_prior(theta), expected, 1e-12 * std::abs(expected));
   }
 }
@@ -319,10 +327,10 @@ std::string refusal(const std::string& family, const std::vector<double>& y,
 TEST(Families, RefuseResponsesThatBreakTheirRuleWithTheLine) {
   EXPECT_EQ(
       refusal("logistic", {0, 1, 2}),
-      "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 2); `family gaussian` is for any number, `family poisson` for counts");
+      "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 2); `family gaussian` is for any number, `family poisson` for counts, `family softmax` for classes");
   EXPECT_EQ(
       refusal("logistic", {0, std::nan(""), 0.5}),
-      "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 0.5); `family gaussian` is for any number, `family poisson` for counts");
+      "d.csv:4: response \"y\": a logistic model needs 0 or 1 (got 0.5); `family gaussian` is for any number, `family poisson` for counts, `family softmax` for classes");
   EXPECT_EQ(refusal("logistic", {1, 1, 1}),
             "d.csv: response \"y\": all 3 rows are 1; a logistic model needs both 0 and 1");
   EXPECT_EQ(refusal("poisson", {1, -1}),

@@ -33,6 +33,7 @@ Block slopes() {
           .scale = {4, 0.5}};
 }
 Block sigma() { return {.kind = Kind::log_positive, .names = {"sigma"}, .priors = {Prior::gamma(2, 0.7)}}; }
+Block zi() { return {.kind = Kind::logit_share, .names = {"zi"}, .priors = {Prior::beta(1.7, 0.6)}}; }
 Block tau() { return {.kind = Kind::positive, .names = {"tau"}, .priors = {Prior::gamma(3, 2)}}; }
 
 // All three kinds, and coefficients with and without an intercept.
@@ -105,6 +106,44 @@ TEST(Layout, RefusesAPositiveParameterThatIsNot) {
   EXPECT_EQ(with(3, nan), "sigma must be positive (got nan)");
   EXPECT_EQ(with(6, -1.5), "tau must be positive (got -1.5)");
   EXPECT_EQ(with(0, -1.5), "no error");
+}
+
+TEST(Layout, AShareMovesInItsLogit) {
+  const Layout layout({zi()});
+  const double h = 1e-5;
+  const auto at = [&](double s) { return user_of(layout, {s})[0]; };
+  for (const double s : {-7.0, -0.4, 0.0, 3.0}) {
+    const double x = at(s);
+    EXPECT_NEAR(x, 1 / (1 + std::exp(-s)), 1e-15);
+    std::vector<double> back(1);
+    layout.to_working(std::vector{x}, back);
+    EXPECT_NEAR(back[0], s, 1e-12);
+    EXPECT_NEAR(layout.user_jacobian(std::vector{s})(0, 0), (at(s + h) - at(s - h)) / (2 * h), 1e-9);
+    // The density of x times dx/ds.
+    const auto prior = [&](double v) { return layout.log_prior(std::vector{v}); };
+    EXPECT_NEAR(prior(s), Prior::beta(1.7, 0.6).log_density(x) + std::log(x * (1 - x)), 1e-12);
+    EXPECT_EQ(layout.log_prior_at(0, s), prior(s));
+    Derivatives d(1);
+    layout.add_prior_derivatives(std::vector{s}, d);
+    EXPECT_NEAR(d.value, prior(s), 1e-12);
+    EXPECT_NEAR(d.gradient[0], (prior(s + h) - prior(s - h)) / (2 * h), 1e-8);
+  }
+  // Far out too, where x is 1 in double precision.
+  EXPECT_TRUE(std::isfinite(layout.log_prior(std::vector{60.0})));
+  EXPECT_TRUE(layout.proper_prior());
+  std::vector<double> out(1);
+  EXPECT_EQ(refusal([&] { layout.to_working(std::vector{1.0}, out); }), "zi must be below 1 (got 1)");
+  EXPECT_EQ(refusal([&] { layout.to_working(std::vector{0.0}, out); }), "zi must be positive (got 0)");
+}
+
+TEST(Layout, ABetaPriorIsForSharesOnly) {
+  const auto with = [](Block block, const std::string& name) {
+    Layout layout({std::move(block)});
+    return refusal([&] { layout.set_priors({.prior_for = {{name, "beta(2, 3)"}}}); });
+  };
+  EXPECT_EQ(with(zi(), "zi"), "no error");
+  EXPECT_EQ(with(sigma(), "sigma"),
+            "`prior-for sigma` \"beta(2, 3)\": a beta prior is for parameters between 0 and 1, such as `zi`");
 }
 
 TEST(Layout, UserJacobianIsTheDerivativeOfToUser) {
@@ -303,6 +342,27 @@ std::string words_with(Layout layout, const PriorOptions& options) {
   return layout.prior_words();
 }
 Layout regression() { return Layout({coefficients(true), sigma()}); }
+
+TEST(PriorWords, OfManyColumnsNameTheRangeOfTheScales) {
+  Block block{.kind = Kind::coefficients};
+  for (int k = 1; k <= 22; ++k) {
+    block.names.push_back("x" + std::to_string(k));
+    block.priors.push_back(Prior::normal(0, 2 + 0.01 * k));
+  }
+  EXPECT_EQ(Layout({block, sigma()}).prior_words(),
+            "x1 to x22 (22 coefficients) ~ normal(0, 2.01 to 2.22); sigma ~ gamma(2, 0.7)");
+  // A prior of another kind stands alone; fewer than twenty are all named.
+  block.priors[20] = Prior::normal(1, 1);
+  EXPECT_EQ(
+      Layout({block}).prior_words(),
+      "x1 to x20 (20 coefficients) ~ normal(0, 2.01 to 2.2); x21 ~ normal(1, 1); x22 ~ normal(0, 2.22)");
+  block.priors[10] = Prior::cauchy(0, 1);
+  EXPECT_TRUE(Layout({block}).prior_words().starts_with("x1 ~ normal(0, 2.01); x2 ~ normal(0, 2.02);"));
+  // Levels of a factor have one prior, which says more than a range with that of a number before them.
+  for (std::size_t k = 1; k < 22; ++k) block.priors[k] = Prior::normal(0, 2.5);
+  EXPECT_EQ(Layout({block}).prior_words(),
+            "x1 ~ normal(0, 2.01); x2 to x22 (21 coefficients) ~ normal(0, 2.5)");
+}
 
 TEST(SetPriors, WithoutOptionsLeavesEveryPriorAsItWas) {
   EXPECT_EQ(

@@ -56,7 +56,11 @@ TEST_P(LogConcavity, IsWhatTheFamilySays) {
       }
   EXPECT_NE(family->spec().log_concave, convex_somewhere);
 }
-MLO_ON_FAMILIES(LogConcavity, testing::all_families());
+MLO_ON_FAMILIES(LogConcavity, [] {
+  std::vector<testing::FamilyCase> all = testing::all_families();
+  all.push_back({"beta-binomial", {{"phi", 6}}, testing::draw_outcome_3});
+  return all;
+}());
 
 TEST(FindModes, FindsBothModesOfNineRowsInTwoClusters) {
   const Table table = testing::nine_rows();

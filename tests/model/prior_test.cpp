@@ -13,15 +13,15 @@ namespace mlo {
 namespace {
 
 std::vector<Prior> all_proper() {
-  return {Prior::normal(0.5, 2), Prior::student_t(3, -1, 1.5), Prior::cauchy(0.3, 0.7),
-          Prior::laplace(-0.2, 1.3), Prior::gamma(2.5, 1.7)};
+  return {Prior::normal(0.5, 2),     Prior::student_t(3, -1, 1.5), Prior::cauchy(0.3, 0.7),
+          Prior::laplace(-0.2, 1.3), Prior::gamma(2.5, 1.7),       Prior::beta(1.6, 2.3)};
 }
 
 // The integral over the line, by the trapezoid rule after a sinh substitution, which converges fast even for
 // Cauchy tails.
 TEST(Prior, DensitiesIntegrateToOne) {
   for (const Prior& prior : all_proper()) {
-    const bool positive = prior.kind() == Prior::Kind::gamma;
+    const bool positive = prior.kind() == Prior::Kind::gamma || prior.kind() == Prior::Kind::beta;
     double total = 0;
     constexpr double h = 1e-3;
     // x = sinh(pi/2 sinh t) on the line, x = exp(pi/2 sinh t) on the half line: double exponential
@@ -59,6 +59,7 @@ TEST(Prior, SlopeAndCurvatureAreTheDerivativesOfTheSmoothValue) {
   constexpr double h = 1e-5;
   for (const Prior& prior : all_proper())
     for (const double x : {0.1, 0.4, 0.9, 1.7, 3.0}) {
+      if (prior.kind() == Prior::Kind::beta && x > 1) continue;
       const auto at = prior.smooth(x), up = prior.smooth(x + h), down = prior.smooth(x - h);
       EXPECT_NEAR(at.slope, (up.value - down.value) / (2 * h), 1e-6 * (1 + std::abs(at.slope)))
           << prior.text() << x;
@@ -71,7 +72,9 @@ TEST(Prior, SlopeAndCurvatureAreTheDerivativesOfTheSmoothValue) {
 TEST(Prior, SmoothAgreesWithTheDensityAwayFromAKink) {
   for (const Prior& prior : all_proper()) {
     // sqrt(z^2 + 1) - |z| is about 1 / (2 |z|).
-    const double far = prior.kind() == Prior::Kind::laplace ? 1e6 : 2;
+    const double far = prior.kind() == Prior::Kind::laplace ? 1e6
+                       : prior.kind() == Prior::Kind::beta  ? 0.7
+                                                            : 2;
     EXPECT_NEAR(prior.smooth(far).value, prior.log_density(far), 1e-6) << prior.text();
   }
 }
@@ -79,6 +82,13 @@ TEST(Prior, SmoothAgreesWithTheDensityAwayFromAKink) {
 TEST(Prior, GammaHasNoMassAtOrBelowZero) {
   EXPECT_EQ(Prior::gamma(2, 1).log_density(0), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(Prior::gamma(2, 1).log_density(-1), -std::numeric_limits<double>::infinity());
+}
+
+TEST(Prior, BetaHasItsMassBetweenZeroAndOne) {
+  for (const double x : {-0.1, 0.0, 1.0, 1.5})
+    EXPECT_EQ(Prior::beta(2, 1).log_density(x), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(Prior::beta(1, 1).log_density(0.3), 0);
+  EXPECT_NEAR(Prior::beta(3, 2).log_density(0.25), std::log(12 * 0.25 * 0.25 * 0.75), 1e-14);
 }
 
 TEST(Prior, ReadsWhatItWrites) {
@@ -114,6 +124,7 @@ TEST(Prior, RefusesWithTheRuleAndTheValue) {
             "--prior \"normal(0)\": normal needs 2 numbers (got 1); write normal(location, scale)");
   EXPECT_EQ(message_of("normal(0,1"), "--prior \"normal(0,1\": missing ')'; write normal(location, scale)");
   EXPECT_EQ(message_of("normal(0,x)"), "--prior \"normal(0,x)\": \"x\" is not a number");
+  EXPECT_EQ(message_of("beta(1,0)"), "--prior \"beta(1,0)\": the second number must be positive (got 0)");
   EXPECT_EQ(message_of("gamma(0,1)"), "--prior \"gamma(0,1)\": the shape must be positive (got 0)");
   EXPECT_EQ(message_of("student_t(0,0,1)"),
             "--prior \"student_t(0,0,1)\": the degrees of freedom must be positive (got 0)");

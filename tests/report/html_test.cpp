@@ -209,13 +209,13 @@ TEST(ReportVerdict, SaysWhetherTheDrawsAreExactAndWhy) {
     return out;
   };
   EXPECT_EQ(report_verdict(input).level, Level::good);
-  EXPECT_TRUE(has(
-      all(), "The draws are exact: the chains of the method exact have the posterior itself as their limit"));
-  EXPECT_TRUE(has(all(), "a step reads 2 of the 1,000 rows"));
+  EXPECT_TRUE(
+      has(all(), "The draws are exact: the method exact samples the posterior itself, not an approximation"));
+  EXPECT_TRUE(has(all(), "On average a step reads 2 of the 1,000 rows."));
   EXPECT_TRUE(has(all(), "The 4 chains agree: the largest R-hat is"));
   input.summary.method.bound_violations = 1;
   EXPECT_EQ(report_verdict(input).level, Level::bad);
-  EXPECT_TRUE(has(all(), "NOT exact: 1 rows broke"));
+  EXPECT_TRUE(has(all(), "NOT exact: 1 row broke"));
   input.summary.method = {.name = "full", .promise = Promise::exact, .rows_per_step = 1000};
   EXPECT_TRUE(has(all(), "A step reads as many rows as there are, or more"));
   input.summary.method = {.name = "mlo", .promise = Promise::approximate, .rows_per_step = 100};
@@ -235,6 +235,8 @@ TEST(ReportVerdict, SaysWhetherTheChainsHaveConverged) {
   input.summary.warnings = {"R-hat is 1.300: take more draws."};
   const ReportVerdict verdict = report_verdict(input);
   EXPECT_EQ(verdict.level, Level::bad);
+  EXPECT_TRUE(
+      has(verdict.sentences[0], "samples the posterior itself, but these chains have not explored it yet."));
   EXPECT_EQ(verdict.headline, "Do not use these draws yet");
   EXPECT_EQ(verdict.next[0], input.summary.warnings[0]);
   input.summary.parameters[1].rhat = 1;
@@ -253,6 +255,40 @@ TEST(ReportVerdict, SaysWhatTheModelDoesNotImitate) {
   EXPECT_EQ(report_verdict(input).level, Level::good);
   input.facts.check->statistics[0].observed = 2.3;
   EXPECT_EQ(report_verdict(input).level, Level::care);
+}
+
+TEST(ReportVerdict, SaysWhetherRowsThatWereHeldOutArePredictedWell) {
+  const std::vector<ChainDraws> chains = normal_chains(4, 500, 2);
+  ReportInput input = input_of(chains);
+  Scores& scores = input.summary.holdout.emplace();
+  const auto said = [&](const std::string& words) {
+    for (const std::string& sentence : report_verdict(input).sentences)
+      if (sentence.find(words) != std::string::npos) return true;
+    return false;
+  };
+  // Shares: errors of half a standard error, and one event where a thousandth was expected.
+  scores.brier = 0.2;
+  for (int k = 0; k < 10; ++k) {
+    const double p = 0.05 + 0.1 * k;
+    scores.calibration.push_back({100, p, p + 0.5 * std::sqrt(p * (1 - p) / 100)});
+  }
+  scores.calibration[0] = {100, 0.00001, 0.01};
+  EXPECT_TRUE(said("held out agree with"));
+  EXPECT_EQ(report_verdict(input).level, Level::good);
+  // Three standard errors in every group.
+  for (CalibrationBin& g : scores.calibration) g.observed = g.predicted + 3 * std::sqrt(0.25 / 100);
+  EXPECT_TRUE(said("held out differ from"));
+  EXPECT_EQ(report_verdict(input).level, Level::care);
+  // Of other responses, by the mean squared error: the same errors of numbers whose spread is ten times
+  // larger.
+  scores.brier.reset();
+  scores.rmse = 5;
+  EXPECT_TRUE(said("held out agree with"));
+  scores.rmse = 0.3;
+  EXPECT_TRUE(said("held out differ from"));
+  // Too few groups say nothing.
+  scores.calibration.resize(4);
+  EXPECT_FALSE(said("held out"));
 }
 
 // RFC 4648, section 10.

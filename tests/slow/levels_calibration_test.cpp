@@ -96,8 +96,8 @@ void expect_calibrated(const std::string& family, Rows rows = Rows::drawn) {
     const GroupedPoint at = find_reference(*model, pool, passes);
     LevelOptions options{.most_boost = 1};
     options.odds = rows == Rows::as_odds;
-    // Student's terms have no bounds, nor have two groupings where a size is estimated.
-    options.all_rows = options.odds || family == "student" || (family == "negative-binomial" && kind == 1);
+    // Two groupings have no bounds where sigma or a size is estimated.
+    options.all_rows = options.odds || ((family == "student" || family == "negative-binomial") && kind == 1);
     const LevelReference::Options parts{.bounds = !options.all_rows, .odds = options.odds};
     LevelKernel kernel(std::make_shared<const LevelReference>(*model, at, pool, parts), options, pool);
     ChainState state;

@@ -10,6 +10,7 @@
 #include "mlo/base/random.hpp"
 #include "mlo/data/design.hpp"
 #include "mlo/data/formula.hpp"
+#include "mlo/data/outcome.hpp"
 #include "mlo/data/table.hpp"
 
 namespace mlo::testing {
@@ -63,6 +64,20 @@ inline double draw_negative_binomial(Stream& stream, double eta) {
   const double gamma = exponential(stream) + exponential(stream);
   return static_cast<double>(poisson(stream, std::exp(eta) * gamma / 2));
 }
+// A third are additional zeros.
+inline double draw_zero_inflated(Stream& stream, double eta) {
+  const double zero = uniform(stream), y = draw_poisson(stream, eta);
+  return zero < 1.0 / 3 ? 0 : y;
+}
+// Outcomes of 1 to 12 trials: a beta variate is a gamma variate over the sum of two.
+inline double draw_outcome(Stream& stream, double eta, double phi) {
+  const double trials = 1 + std::floor(12 * uniform(stream)), p = 1 / (1 + std::exp(-eta));
+  const double a = gamma(stream, phi * p), b = gamma(stream, phi * (1 - p));
+  double successes = 0;
+  for (double k = 0; k < trials; ++k) successes += uniform(stream) * (a + b) < a ? 1 : 0;
+  return Outcome{successes, trials}.packed();
+}
+inline double draw_outcome_3(Stream& stream, double eta) { return draw_outcome(stream, eta, 3); }
 // Shape 2, mean e^eta.
 inline double draw_gamma(Stream& stream, double eta) {
   return std::exp(eta) * (exponential(stream) + exponential(stream)) / 2;

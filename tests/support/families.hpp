@@ -43,6 +43,8 @@ inline std::vector<FamilyCase> all_families() {
           {"student", {{"freedom", 4}}, draw_student},
           {"negative-binomial", {{"size", 2.5}}, draw_negative_binomial},
           {"negative-binomial", {}, draw_negative_binomial},
+          {"zero-inflated-poisson", {{"zi", 0.3}}, draw_zero_inflated},
+          {"zero-inflated-poisson", {}, draw_zero_inflated},
           {"gamma", {{"shape", 2.5}}, draw_gamma},
           {"gamma", {}, draw_gamma}};
 }

@@ -129,7 +129,8 @@ struct Design {
   std::vector<LevelBlock> blocks;  // the other columns
   bool has_offset = false;
   bool has_weight = false;
-  bool shares = false;  // whether responses are shares of successes, and weights the numbers of trials
+  bool shares = false;   // whether responses are shares of successes, and weights the numbers of trials
+  bool counted = false;  // whether responses are successes and trials in one number (Outcome)
 
   std::vector<double> centre;  // of the user's columns; 0 for the intercept, and all 0 if there is none
   std::vector<double> scale;   // of the user's columns; 1 for the intercept
@@ -174,6 +175,7 @@ struct DesignOptions {
   std::size_t max_levels = 1000;  // of one factor
   std::string row_weights{};      // a column: a row counts as often as it says; "" for once
   std::string trials{};           // a column: the response is a share of this many
+  bool counted = false;           // responses are outcomes, and trials no weights
 };
 
 // Takes the table by value and frees its columns as soon as the rows are made. An interaction is scaled as

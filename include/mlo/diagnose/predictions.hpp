@@ -17,8 +17,8 @@ namespace mlo {
 // What is predicted, for each draw.
 enum class PredictionType : std::uint8_t {
   link,      // the linear predictor, offset included
-  response,  // the mean of the response: the inverse link of the predictor
-  draw,      // a response, simulated
+  response,  // the mean of the response: the inverse link of the predictor, times a factor for some families
+  draw,      // a response, simulated; of trials, one
 };
 
 // Over the draws: mean, sd (divisor n - 1) and the equal-tailed interval (R's type 7 quantiles).
@@ -29,9 +29,14 @@ struct Prediction {
 // Draws a response, given the linear predictor. Throws UsageError if it is too large.
 using ResponseLaw = std::function<double(Stream&, double eta)>;
 // One law per value of the second parameter; one for all draws if there are no values. numbers: those that
-// the user stated about the family.
+// the user stated about the family. trials: of an outcome, for a family whose responses are outcomes.
 [[nodiscard]] std::vector<ResponseLaw> response_laws(const FamilySpec& family, const FamilyNumbers& numbers,
-                                                     std::span<const double> second);
+                                                     std::span<const double> second, double trials = 1);
+// FamilySpec::mean_factor for these values, or for the one that the user stated. Empty: there is no factor.
+[[nodiscard]] std::vector<double> mean_factors(const FamilySpec& family, const FamilyNumbers& numbers,
+                                               std::span<const double> second);
+// A response as predictions are compared with it: of an outcome, the share of successes.
+[[nodiscard]] double plain_response(const FamilySpec& family, double y) noexcept;
 
 // Adds to a row's linear predictors for the draws [first, first + eta.size()) what its columns do not say:
 // the effects of its groups. eta has room for PosteriorDraws::padded(eta.size()) numbers. Called by several
@@ -65,6 +70,7 @@ class Predictor {
   const PosteriorDraws* draws_;
   PredictorOptions options_;
   std::vector<ResponseLaw> responses_;  // of PredictionType::draw
+  std::vector<double> mean_factors_;
 };
 
 }  // namespace mlo

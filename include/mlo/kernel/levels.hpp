@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -144,6 +145,7 @@ class LevelKernel {
 
   void prepare(std::size_t k);
   void prepare_from_rows(std::size_t k);
+  double sweep(const StepId& id, StepInfo& info);
   void sweep_levels(std::size_t k, const StepId& id, StepInfo& info);
   void sweep_chunk(std::size_t k, std::size_t first, std::size_t last, Stream& stream, Tally& tally);
   // `beyond`: of the prior, besides the normal one, as the effect moves by its argument.
@@ -187,6 +189,7 @@ class LevelKernel {
   bool move_coefficients(Stream& stream, StepInfo& info);
   bool move_with_factors(const Eigen::VectorXd& next, double log_ratio, Stream& stream);
   bool move_by_all_rows(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
+  bool move_far(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
   [[nodiscard]] double effects_prior();
 
   // Where rows are read as odds: kernel/level_odds.cpp.
@@ -199,17 +202,43 @@ class LevelKernel {
   void enter_odds();
   void take_slots(std::size_t k);
   [[nodiscard]] level_passes::OddsLevels odds_levels(std::size_t k);
-  void take_factors(bool at_reference, std::vector<std::vector<double>>& out) const;
+  [[nodiscard]] bool rides(std::size_t k) const noexcept;
+  [[nodiscard]] double reference_tau(std::size_t k) const;
+  void take_factors(bool at_reference, std::vector<std::vector<float>>& out) const;
   void sweep_by_odds(std::size_t k, const StepId& id, StepInfo& info);
   void read_slots(std::size_t k);
+  void read_quadratic(std::size_t k);
   void scale_by_odds(std::size_t k, Stream& stream, StepInfo& info);
   void leave_grouping(std::size_t k);
   [[nodiscard]] double change_by_odds(std::size_t k);
   bool decide_by_odds(std::size_t k, double log_ratio, Stream& stream, StepInfo& info);
   [[nodiscard]] Eigen::VectorXd slope_by_odds(StepInfo& info);
+  bool coefficients_by_odds(Stream& stream, StepInfo& info);
   bool move_by_odds(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
   [[nodiscard]] double likelihood_by_odds() const;
   void audit_odds(std::size_t k, Stream& stream, StepInfo& info);
+
+  // Levels far from the reference: kernel/level_apart.cpp. Hidden: their beta is 0, and is kept here.
+  struct Apart {
+    std::vector<std::size_t> levels;
+    std::vector<double> beta;
+    std::vector<char> flag;  // by level
+    std::size_t rows = 0;
+  };
+  [[nodiscard]] bool sets_apart() const noexcept;
+  void hide_apart();
+  void show_apart();
+  void add_pull_of_apart(Eigen::VectorXd& slope) const;
+  // Whether alpha of this length, or the second parameter, is outside the box.
+  [[nodiscard]] bool beyond_box(double length) const noexcept;
+  [[nodiscard]] double reference_predictor(std::size_t row) const noexcept;
+  [[nodiscard]] double rows_of_level(std::size_t level, const double* from, const double* to) const;
+  [[nodiscard]] double change_of_apart(const Eigen::VectorXd& next, double second,
+                                       bool from_reference = false) const;
+  [[nodiscard]] double change_of_all(const Eigen::VectorXd& next);
+  // A level's rows where all of them are read: what the expansion leaves of them, or all of it.
+  [[nodiscard]] double whole_level(std::size_t k, std::size_t level, const double* from,
+                                   const double* to) const;
 
   [[nodiscard]] double thin_coefficients(const Eigen::VectorXd& moved, const Eigen::VectorXd& next,
                                          Stream& stream, StepInfo& info);
@@ -219,6 +248,20 @@ class LevelKernel {
   void find_nested();
   void shift_nested(const Nested& pair, Stream& stream);
   void shift_between(std::size_t j, std::size_t k, Stream& stream);
+
+  // Gaussian responses: kernel/level_marginal.cpp.
+  struct LevelLaw;
+  struct LevelsLeft;
+  void add_plain_levels(double precision, double omega, std::size_t first, std::size_t last,
+                        LevelsLeft& out) const;
+  [[nodiscard]] bool moves_variances() const noexcept;
+  [[nodiscard]] bool variances_suffice() const noexcept;
+  void to_variances(double log_sigma, std::span<const double> xi, std::span<double> out) const;
+  [[nodiscard]] double from_variances(std::span<const double> in, std::span<double> xi) const;
+  [[nodiscard]] double marginal_density(double log_sigma, std::span<const double> xi, Eigen::VectorXd& mean,
+                                        Eigen::LLT<Eigen::MatrixXd>& llt);
+  // Whether they have moved; the rest always does. Empty where sums of squares are mere rounding errors.
+  std::optional<bool> move_variances(const StepId& id, Stream& stream);
 
   // `polynomial` is likelihood_polynomial(), and changes with the parameter.
   void move_second(double& polynomial, Stream& stream, StepInfo& info);
@@ -289,6 +332,7 @@ class LevelKernel {
   std::vector<Group> groups_;
   std::unique_ptr<Odds, OddsDeleter> odds_;
   std::vector<Nested> nested_;
+  Apart apart_;
   RowBoost boost_;          // of the coefficients' move
   Recentred recentred_;     // its proposal
   double cells_ = 0;        // the expansion in the effects of all groupings but the last
@@ -298,6 +342,8 @@ class LevelKernel {
   bool frozen_ = false;
   LearntWalk second_;
   double second_sd_ = 0.1;
+  LearntWalk variances_;
+  double log_weight_ = 0;  // of the effects' variance in the rows', its log
   RowBoost second_boost_;
   LearntSlope second_slope_;
   std::uint64_t sweeps_ = 0;

@@ -1,8 +1,8 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // A family: the law of the response y given the linear predictor eta and, for some, a second parameter that
-// is positive (a scale, a size, a shape) and either known or estimated. One file per family,
-// src/model/family_*.cpp, and one line in families.cpp. A virtual call is made once per batch of rows, never
-// per row.
+// is positive (a scale, a size, a shape) or between 0 and 1 (a share), and either known or estimated. One
+// file per family, src/model/family_*.cpp, and one line in families.cpp. A virtual call is made once per
+// batch of rows, never per row.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,13 @@ struct PriorOptions;
 struct Batch {
   std::span<const double> eta;
   std::span<const double> y;
-  double log_second = 0;  // log of the second parameter if it is estimated; not read otherwise
+  // The second parameter's working coordinate if it is estimated: its log, or its logit if it is a share
+  // (SecondParameter). Not read otherwise.
+  double log_second = 0;
 };
 
-// Derivatives of the row terms f with respect to eta and a, the log of the second parameter. The last three
-// are written only if it is estimated.
+// Derivatives of the row terms f with respect to eta and a, the second parameter's working coordinate. The
+// last three are written only if it is estimated.
 struct BatchDerivatives {
   std::span<double> first, second;             // df/deta, d2f/deta2
   std::span<double> aux, aux_second, aux_eta;  // df/da, d2f/da2, d2f/da deta
@@ -96,7 +98,8 @@ class Family {
   // The same of the terms' functions of the predictor, if the second parameter is estimated and a factor of
   // them (SecondFactor).
   [[nodiscard]] virtual std::shared_ptr<const RowCurve> unit_curve() const { return nullptr; }
-  // The row terms as surfaces over the predictor and the log of the second parameter, about this value of it,
+  // The row terms as surfaces over the predictor and the second parameter's working coordinate, about this
+  // value of it,
   // which `exact` needs if it is estimated. `largest`: no response is larger. Null: there are no bounds.
   [[nodiscard]] virtual std::shared_ptr<const RowSurface> surface(double /*log_second*/,
                                                                   double /*largest*/) const {
@@ -109,7 +112,7 @@ class Family {
   static constexpr std::size_t batch_rows = 256;
 
  protected:
-  // The second parameter of a batch, its log and its inverse.
+  // The second parameter of a batch, its working coordinate and its inverse.
   [[nodiscard]] double second(const Batch& batch) const noexcept;
   [[nodiscard]] double log_second(const Batch& batch) const noexcept {
     return estimated_ ? batch.log_second : log_known_;
@@ -130,6 +133,7 @@ struct FamilyNumber {
   std::string_view name, help;
   std::optional<double> usual;  // the value if none is stated; empty: it is estimated then
   bool positive = true;
+  bool share = false;  // whether it must be between 0 and 1
 };
 
 // The centre and the spread of a response that has a unit. Other families have 0 and 1, because their link
@@ -160,6 +164,12 @@ struct SecondParameter {
   // response exactly.
   bool scale = false;
   std::optional<SecondFactor> factor = {};
+  // Whether it is between 0 and 1: chains move in its logit instead of its log.
+  bool share = false;
+
+  // Between the parameter and its working coordinate.
+  [[nodiscard]] double to_working(double value) const noexcept;
+  [[nodiscard]] double to_user(double working) const noexcept;
 };
 
 // How rows are simulated.
@@ -180,8 +190,10 @@ struct FamilySpec {
   std::string_view parameters;                     // for help
   std::span<const FamilyNumber> numbers = {};
   std::optional<SecondParameter> second = {};
-  bool binary = false;    // whether responses are 0 or 1, or text with two levels
-  bool shares = false;    // whether responses may be shares of trials: the log-likelihood is linear in y
+  bool binary = false;  // whether responses are 0 or 1, or text with two levels
+  bool shares = false;  // whether responses may be shares of trials: the log-likelihood is linear in y
+  // Whether a response is a number of successes out of a number of trials, both in one number (Outcome).
+  bool counted = false;
   bool sums = false;      // whether the log-likelihood of all rows is a function of a few sums
   bool curved = false;    // whether terms are curves with bounds, if no second parameter is estimated
   bool surfaced = false;  // whether they are surfaces with bounds, if it is
@@ -197,6 +209,8 @@ struct FamilySpec {
                                           std::vector<std::string>& notes) = nullptr;
   Simulation simulation;
   Link link = Link::identity;  // of the mean of the response
+  // What the inverse link is multiplied by to make the mean, given the second parameter. Null: 1.
+  double (*mean_factor)(double second) = nullptr;
   // Twice what the log-likelihood of a response falls short of the largest possible one if its mean is
   // `mean`, without the scale: R's deviance of a row. Null: it is not in use for this family.
   double (*deviance)(double y, double mean, double second) = nullptr;

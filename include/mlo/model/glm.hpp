@@ -50,13 +50,14 @@ class Glm {
   [[nodiscard]] const Family& family() const noexcept { return *family_; }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // The number of coefficients: they come first, and their columns must have full rank. Other parameters are
-  // logarithms.
+  // logarithms or logits.
   [[nodiscard]] std::size_t columns() const noexcept { return store_.dim(); }
   [[nodiscard]] bool has_levels() const noexcept { return !store_.design().blocks.empty(); }
 
   [[nodiscard]] bool proper_prior() const noexcept { return layout_.proper_prior(); }
   [[nodiscard]] bool quadratic_prior() const noexcept { return layout_.quadratic_prior(); }
-  // The second parameter's part of it, at this value of its log; and whether all but this part is quadratic.
+  // The second parameter's part of it, at this value of its working coordinate; and whether all but this part
+  // is quadratic.
   [[nodiscard]] double log_prior_of_second(double log_second) const noexcept {
     return layout_.log_prior_at(columns(), log_second);
   }

@@ -22,6 +22,7 @@ struct Block {
   enum class Kind {
     coefficients,  // of centred and scaled columns: user's slope = working slope / scale
     log_positive,  // the working coordinate is the log
+    logit_share,   // of a parameter between 0 and 1 it is the logit
     positive,      // the working coordinate is the parameter itself; a point <= 0 has no density
   };
   Kind kind = Kind::coefficients;
@@ -56,7 +57,7 @@ class Layout {
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
   void to_user(Params theta, std::span<double> out) const noexcept;
-  // Throws UsageError if a parameter that must be positive is not.
+  // Throws UsageError if a parameter that must be positive, or a share, is not.
   void to_working(Params user, std::span<double> out) const;
   // The derivative of to_user.
   [[nodiscard]] Eigen::MatrixXd user_jacobian(Params theta) const;
@@ -68,8 +69,8 @@ class Layout {
   // The same of one parameter that is not a coefficient, at this value.
   [[nodiscard]] double log_prior_at(std::size_t parameter, double value) const noexcept;
   void add_prior_derivatives(Params theta, Derivatives& d) const;
-  // Whether all priors are proper, except those of log_positive parameters: then there is a mode even where
-  // the likelihood has no maximum in the other parameters.
+  // Whether all priors are proper, except those of parameters that are no coefficients: then there is a mode
+  // even where the likelihood has no maximum in the other parameters.
   [[nodiscard]] bool proper_prior() const noexcept;
   // Whether the log prior is a polynomial of degree 2 at most: normal and flat priors of coefficients.
   [[nodiscard]] bool quadratic_prior() const noexcept;

@@ -9,7 +9,7 @@ namespace mlo {
 
 class Prior {
  public:
-  enum class Kind { flat, normal, student_t, cauchy, laplace, gamma };
+  enum class Kind { flat, normal, student_t, cauchy, laplace, gamma, beta };
 
   [[nodiscard]] static Prior flat() { return {Kind::flat, 0, 1, 0}; }
   [[nodiscard]] static Prior normal(double location, double scale);
@@ -18,9 +18,11 @@ class Prior {
   [[nodiscard]] static Prior laplace(double location, double scale);
   [[nodiscard]] static Prior gamma(double shape, double rate);  // on x > 0, mean shape / rate
 
+  [[nodiscard]] static Prior beta(double a, double b);  // on 0 < x < 1, mean a / (a + b)
+
   // "normal(0, 2.5)", "student_t(3, 0, 2.5)", "cauchy(0, 1)", "laplace(0, 1)", "gamma(2, 0.1)",
-  // "exponential(1)", "flat". `option` names where the text came from. Throws UsageError with the rule and
-  // the value.
+  // "exponential(1)", "beta(1, 1)", "flat". `option` names where the text came from. Throws UsageError with
+  // the rule and the value.
   [[nodiscard]] static Prior parse(std::string_view text, std::string_view option);
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
@@ -46,8 +48,8 @@ class Prior {
  private:
   Prior(Kind kind, double a, double b, double freedom);
   Kind kind_;
-  double a_;  // location, or the gamma's shape
-  double b_;  // scale, or the gamma's rate
+  double a_;  // location, or the gamma's shape, or the beta's first
+  double b_;  // scale, or the gamma's rate, or the beta's second
   double freedom_;
   double constant_;  // log of the normalising constant
 };

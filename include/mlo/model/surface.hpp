@@ -1,8 +1,9 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // The row terms of a family whose second parameter is estimated, seen from the mode: surfaces over two
-// numbers, t = x_i'(beta - centre) and u = the log of the second parameter minus its centre. After a Taylor
-// polynomial is taken away a remainder d_i(t, u) is left, which exact subsampling needs in two ways: its
-// value, without cancellation, and bounds on derivatives over a box. docs/methods/exact.md.
+// numbers, t = x_i'(beta - centre) and u = the second parameter's working coordinate, its log or logit, minus
+// its centre. After a Taylor polynomial is taken away a remainder d_i(t, u) is left, which exact subsampling
+// needs in two ways: its value, without cancellation, and bounds on derivatives over a box.
+// docs/methods/exact.md.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // Copyright (c) the mlo authors. BSD-3-Clause.
 // Like Expansion, for models whose second parameter is estimated: the log-likelihood is a Taylor polynomial
-// in the coefficients and the log of that parameter, plus remainders, one per row, each with a bound.
+// in the coefficients and the log of that parameter (its logit, if it is a share), plus remainders, one per
+// row, each with a bound.
 //
 // The log of the second parameter comes first in H = L L', so that in v = L'(theta - centre) the coefficients
 // depend on v_beta alone, the first p numbers of v: t_i = w_i'v_beta, w_i = L_bb^-1 x_i. The last number
@@ -8,7 +9,8 @@
 //   |d_i(v') - d_i(v)| <= c_i * factor * M(v, v'),   M = max over monomials of (m(v) + m(v')) / E m,
 //   m(v) = r^j |u|^k / (j! k!),                      c_i = sum over monomials of K_i |w_i|^j E m,
 // K_i the supremum of the derivative over the box |t| <= |w_i| R, |u| <= U. Outside the last box a step reads
-// all rows.
+// all rows. Rows that a step would draw every other time or more, such as outliers with leverage, are always
+// read: their remainders are part of the polynomial.
 #pragma once
 
 #include <Eigen/Dense>
@@ -60,13 +62,15 @@ struct JointExpansion {
   Eigen::VectorXd gradient;    // of the log-likelihood, in v
   Eigen::MatrixXd information;
   DrawnRows rows;          // with their c_i as bounds; a record's last w is its second number
+  WhiteRows always;        // rows that are always read; in `rows` nothing is left of them
   CubicForm cubic;         // for order three: all sums of degree 3 as a form in v_beta and u
   Eigen::MatrixXd square;  // for order mixed: sums of t^2 u,
   Eigen::VectorXd linear;  // of t u^2
   double third = 0;        // and of u^3
   double weight = 0;       // of all rows: the common term counts as often
-  double total_bound = 0;  // sum of the c_i
+  double total_bound = 0;  // sum of the c_i of the rows that are drawn
   std::array<double, most_monomials> inverse_expected{};
+  JointPoint origin;            // v = 0
   std::vector<JointBox> boxes;  // the smallest first
   // The log prior of the second parameter at u, without its Taylor polynomial of degree 2. Empty: the kernel
   // evaluates all priors as they are.
@@ -76,9 +80,9 @@ struct JointExpansion {
   double constant = 0;              // the log-likelihood at the centre
   double passes = 0;                // over the data, to compute all this
 
-  // Rows per step, roughly.
+  // Rows per step, roughly; of these always the same.
   [[nodiscard]] double expected_rows() const noexcept;
-  [[nodiscard]] std::size_t always_read() const noexcept { return 0; }
+  [[nodiscard]] std::size_t always_read() const noexcept { return always.size(); }
 
   [[nodiscard]] std::size_t dim() const noexcept { return u_of_v.size(); }
   [[nodiscard]] Point point() const { return {dim(), rows.stride()}; }
@@ -103,7 +107,9 @@ struct JointExpansion {
     return static_cast<bool>(prior_of_second);
   }
   [[nodiscard]] bool has_cubic() const noexcept { return order == JointOrder::three; }
+  // The part of the polynomial beyond the quadratic form, with the rows that are always read as they are.
   [[nodiscard]] double higher(const Point& point) const noexcept;
+  [[nodiscard]] double always_at(const Point& point) const noexcept;
   // The part of higher() that depends on u alone and is no polynomial: the term that all rows have in common,
   // and the prior.
   [[nodiscard]] double terms_of_second(double u) const;
@@ -116,6 +122,7 @@ struct JointExpansion {
 struct JointOptions {
   std::optional<JointOrder> order = {};  // empty: whichever makes the whole run cheaper
   double steps = 1e4;                    // the number of steps in the run
+  double always_from = 0.5;              // rows that a step would draw this often are always read
   double bound_factor = 1;               // for tests: below 1 breaks the bound on purpose
   std::optional<bool> at_once = {};      // as in ExpansionOptions
   // The log prior of the second parameter as a function of its log, if all other priors are quadratic.
