@@ -351,6 +351,7 @@ void FactorsOf(const double* beta, const double* ma, std::size_t count, float* o
 void SlopeOfOdds(const OddsColumns& of, double* sums, double* slots, double* const* by_level, Range range) {
   constexpr std::size_t most_columns = 64;  // at a time
   const std::size_t width = hn::Lanes(Doubles());
+  const std::size_t stride = of.columns * level_lanes;
   HWY_ALIGN float shares[rows_of_log * level_lanes];
   for (std::size_t begin = 0; begin < of.columns || begin == 0; begin += most_columns) {
     const std::size_t end = begin + most_columns < of.columns ? begin + most_columns : of.columns;
@@ -372,11 +373,11 @@ void SlopeOfOdds(const OddsColumns& of, double* sums, double* slots, double* con
                 all = hn::Add(all, hn::Load(Singles(), shares + r * width));
               sum = hn::Add(sum, promoted(all));
               for (std::size_t j = begin; j < end; ++j) {
-                const float* const x = of.x + j * of.places + at;
+                const float* const x = of.column(at, j);
                 F product = hn::Zero(Singles());
                 for (std::size_t r = 0; r < rows; ++r)
-                  product = hn::MulAdd(hn::Load(Singles(), shares + r * width),
-                                       load_single(x + r * level_lanes), product);
+                  product = hn::MulAdd(hn::Load(Singles(), shares + r * width), load_single(x + r * stride),
+                                       product);
                 double* const total = totals + (j - begin) * level_lanes;
                 hn::Store(hn::Add(promoted(product), hn::Load(Doubles(), total)), Doubles(), total);
               }
@@ -424,7 +425,7 @@ double MoveColumns(const OddsColumns& of, const float* alpha, float* out, Range 
   return logs_of_all(of, range, [&](std::size_t at) HWY_ATTR {
     F u = hn::Zero(Singles());
     for (std::size_t j = 0; j < of.columns; ++j)
-      u = hn::MulAdd(load_single(of.x + j * of.places + at), single(alpha[j]), u);
+      u = hn::MulAdd(load_single(of.column(at, j)), single(alpha[j]), u);
     const F moved = hn::Mul(load_single(of.base + at), exp_of(u));
     hn::StoreU(moved, Singles(), out + at);
     return moved;

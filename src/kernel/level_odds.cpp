@@ -37,10 +37,17 @@ void LevelKernel::make_odds() {
   Odds& odds = *odds_;
   std::copy_n(odds.rows->base(), odds.rows->groups()[0].places(), odds.x.data());
   std::copy_n(odds.rows->base(), odds.rows->groups()[0].places(), odds.with_own.data());
+  odds.owed = odds.rows->pull();
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const OddsRows::Of& places = odds.rows->groups()[k];
-    for (std::size_t s = 0; s < places.level.size(); ++s)
+    odds.successes.emplace_back(places.level.size());
+    for (std::size_t s = 0; s < places.level.size(); ++s) {
       odds.slots[k].mean[s] = -reference_->at().effects[k][places.level[s]];
+      odds.successes[k][places.level[s]] = places.successes[s];
+    }
+    const double* const m = reference_->groups()[k].m.data();
+    for (std::size_t r = 0, q = model_->rows().columns(); r < places.level.size() * q; ++r)
+      odds.owed[index(r % q)] -= odds.successes[k][r / q] * m[r];
     level_passes::OddsLevels of = odds.levels(k);
     of.reference_tau = reference_tau(k);
     over_parts(*pool_, places.blocks(), [&](std::size_t /*part*/, Range range) {
@@ -73,8 +80,9 @@ void LevelKernel::take_factors(bool at_reference, std::vector<std::vector<float>
                              groups_[k].beta.size(), out[k].data());
 }
 
-void LevelKernel::enter_odds() {
+void LevelKernel::enter_odds(double log_likelihood) {
   Odds& odds = *odds_;
+  odds.entered = log_likelihood;
   take_factors(false, odds.factors);
   odds.along = Eigen::VectorXd::Zero(alpha_.size());
   odds.has_logs = false;
@@ -263,17 +271,15 @@ void LevelKernel::leave_grouping(std::size_t k) {
   level_passes::factors_of(group.beta.data(), group.ma.data(), group.beta.size(), odds_->factors[k].data());
 }
 
-double LevelKernel::likelihood_by_odds() const {
-  double sum = odds_->rows->value() + odds_->rows->pull().dot(alpha_) - odds_->logs;
-  for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const OddsRows::Of& places = odds_->rows->groups()[k];
-    for (std::size_t s = 0; s < places.level.size(); ++s) {
-      const std::size_t level = places.level[s];
-      sum += places.successes[s] * (groups_[k].beta[level] - groups_[k].ma[level]);
-    }
-  }
+// The log-likelihood but for the sum of logarithms.
+double LevelKernel::linear_by_odds() const {
+  double sum = odds_->rows->value() + odds_->owed.dot(alpha_);
+  for (std::size_t k = 0; k < groups_.size(); ++k)
+    for (std::size_t l = 0; l < groups_[k].levels; ++l) sum += odds_->successes[k][l] * groups_[k].beta[l];
   return sum;
 }
+
+double LevelKernel::likelihood_by_odds() const { return linear_by_odds() - odds_->logs; }
 
 // A move of all effects, by odds and by the rows' own terms.
 void LevelKernel::audit_odds(std::size_t k, Stream& stream, StepInfo& info) {

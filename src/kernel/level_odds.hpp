@@ -81,9 +81,14 @@ void factors_of(const double* beta, const double* ma, std::size_t count, float* 
 // A pass over the rows in the places of the first grouping, for the columns.
 struct OddsColumns : OddsFactors {
   const std::uint32_t* starts = nullptr;
-  std::size_t columns = 0, places = 0;
+  std::size_t columns = 0;
   const float* own = nullptr;  // by slot: the first grouping's factor, times what the same columns make
-  const float *base = nullptr, *x = nullptr;  // e^eta at the reference; the columns, one after the other
+  const float *base = nullptr, *x = nullptr;  // e^eta at the reference; the columns, as OddsRows has them
+  // A column at a place; at the same place of the next eight it is level_lanes * columns further on.
+  [[nodiscard]] const float* column(std::size_t place, std::size_t j) const noexcept {
+    const std::size_t lane = place % level_lanes;
+    return x + (place - lane) * columns + j * level_lanes + lane;
+  }
 };
 // Sums over rows of p = o / (1 + o): times the columns, added to `sums`; by slot, written to `slots`; by
 // level of the other groupings, added to by_level[j] at 8 level + lane.

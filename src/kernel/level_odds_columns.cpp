@@ -48,6 +48,7 @@ Eigen::VectorXd LevelKernel::slope_by_odds(StepInfo& info) {
     const double tau = groups_[k].omega(0, 0);
     const double* const m = reference_->groups()[k].m.data();
     weights.resize(places.level.size());
+    const bool riding = rides(k);
     for (std::size_t s = 0; s < places.level.size(); ++s) {
       const std::size_t level = places.level[s];
       double fitted = k == 0 ? slots[s] : 0;
@@ -58,9 +59,9 @@ Eigen::VectorXd LevelKernel::slope_by_odds(StepInfo& info) {
     }
     std::fill(totals.begin(), totals.end(), 0.0);
     for (std::size_t level = 0; level < weights.size(); ++level) {  // M lies in this order
-      const double beta = rides(k) ? 0 : groups_[k].beta[level];
+      const double beta = riding ? 0 : groups_[k].beta[level];
       const double weight = weights[level] + tau * (reference_->at().effects[k][level] + beta);
-      if (rides(k)) slope[index(q + level)] = -weight;
+      if (riding) slope[index(q + level)] = -weight;
       double* const total = totals.data() + level % ways * q;
       for (std::size_t j = 0; j < q; ++j) total[j] += weight * m[level * q + j];
     }
@@ -134,31 +135,22 @@ bool LevelKernel::move_by_odds(const Eigen::VectorXd& next, double log_ratio, St
   const std::size_t blocks = odds.rows->groups()[0].blocks();
   std::vector<double>& riding = groups_[odds.rider].beta;
   const std::vector<double> were = odds.rider > 0 ? riding : std::vector<double>();
-  if (!odds.has_logs) {
+  if (!odds.has_logs && std::isfinite(odds.entered)) {
+    odds.logs = linear_by_odds() - odds.entered;
+  } else if (!odds.has_logs) {  // the first step
     const level_passes::OddsColumns of = odds.columns(odds.factors, odds.lift(alpha_));
     odds.logs = sum_over_parts(
         *pool_, blocks, [&](Range range) { return level_passes::logs_of_odds(of, odds.x.data(), range); });
-    odds.has_logs = true;
     info.rows_read += odds.rows->rows();
   }
-  // The effects are read by level; M alpha's change is what the coefficients take from them.
-  const auto owed = [&] {
-    double sum = odds.rows->pull().dot(alpha_);
-    for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const OddsRows::Of& places = odds.rows->groups()[k];
-      for (std::size_t s = 0; s < places.level.size(); ++s) {
-        const std::size_t level = places.level[s];
-        const double t = rides(k) ? groups_[k].beta[level] - groups_[k].ma[level] : -groups_[k].ma[level];
-        sum += places.successes[s] * t;
-      }
-    }
-    return sum;
-  };
-  log_ratio -= effects_prior() + owed();
+  odds.has_logs = true;
+  log_ratio -= effects_prior();
   alpha_ = next.head(here.size());
   for (std::size_t l = 0; l < odds.rider_levels(); ++l) riding[l] = next[here.size() + index(l)];
   apply_m();
-  log_ratio += effects_prior() + owed();
+  log_ratio += effects_prior() + odds.owed.dot(alpha_ - here);
+  for (std::size_t l = 0; l < odds.rider_levels(); ++l)
+    log_ratio += odds.successes[odds.rider][l] * (riding[l] - were[l]);
   take_factors(false, odds.other_factors);
   const std::vector<float> at = odds.moving(alpha_);
   const level_passes::OddsColumns of = odds.columns(odds.other_factors, odds.lift(alpha_));

@@ -51,6 +51,11 @@ struct LevelKernel::Odds {
   std::vector<float> own;  // by slot of the first grouping: its factor and that of the same columns
   double logs = 0;         // the sum over all rows of log(1 + e^eta)
   bool has_logs = false;   // whether it is known
+  double entered = 0;      // the log-likelihood of the state that the step began with
+  // What the log-likelihood has of alpha and of the effects besides `logs`: successes by level, and the sum
+  // of y x less that of successes times M.
+  std::vector<std::vector<double>> successes;
+  Eigen::VectorXd owed;
   // The grouping whose effects move with the coefficients; or none, 0.
   std::size_t rider = 0;
   // Of the grouping that is moved: where lift would make the sum of the effects' means 0, at this tau.
@@ -108,7 +113,6 @@ struct LevelKernel::Odds {
     level_passes::OddsColumns out;
     out.starts = of.starts.data();
     out.columns = rows->moving().size();
-    out.places = of.places();
     for (std::size_t j = 1; j < with.size(); ++j) {
       out.codes[out.others] = of.codes.data() + out.others * of.places();
       out.common[out.others] = of.common.data() + out.others * of.starts.back();

@@ -191,7 +191,7 @@ void LevelKernel::enter(const ChainState& state) {
       }
   }
   if (by_odds())
-    enter_odds();
+    enter_odds(state.log_likelihood);
   else if (all_rows())
     read_predictors();
 }

@@ -213,7 +213,12 @@ void Layout::add_prior_derivatives(Params theta, Derivatives& d) const {
         if (centred) form = Eigen::VectorXd::Unit(form.size(), row);
         d.value += s.value;
         d.gradient += s.slope * form;
-        d.information += s.curvature * form * form.transpose();
+        // The form of most coefficients is a multiple of their own: not p^2 products for each of p.
+        std::vector<Index> own;
+        for (Index k = 0; k < form.size(); ++k)
+          if (form[k] != 0) own.push_back(k);
+        for (const Index k : own)
+          for (const Index m : own) d.information(m, k) += s.curvature * form[m] * form[k];
       } else if (block.kind == Kind::log_positive) {
         const double scale = std::exp(value);
         const Prior::Smooth s = prior.smooth(scale);

@@ -41,7 +41,9 @@ OddsRows::OddsRows(const GroupedModel& model, std::span<const double> eta) : row
     const float* const x = rows.x(i);
     base_[first[i]] = static_cast<float>(std::exp(eta[i]));
     tame_ = tame_ && std::abs(eta[i]) <= largest;
-    for (std::size_t m = 0; m < moving_.size(); ++m) columns_[m * places + first[i]] = x[moving_[m]];
+    const std::size_t eight = first[i] / level_lanes, lane = first[i] % level_lanes;
+    for (std::size_t m = 0; m < moving_.size(); ++m)
+      columns_[(eight * moving_.size() + m) * level_lanes + lane] = x[moving_[m]];
     const double y = rows.y(i);
     if (y == 0) continue;
     value_ += y * eta[i];

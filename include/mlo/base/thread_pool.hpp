@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -41,13 +42,13 @@ class ThreadPool {
 template <class Sum, class F>
 [[nodiscard]] Sum block_sum(ThreadPool& pool, std::size_t n, std::size_t block, const Sum& zero, F&& f) {
   const std::size_t blocks = (n + block - 1) / block;
-  std::vector<Sum> partial(blocks, zero);
+  std::vector<std::optional<Sum>> partial(blocks);  // not copies of zero: it may be a large matrix
   pool.run(blocks, [&](std::size_t b) {
     const std::size_t first = b * block;
-    partial[b] = f(first, first + block <= n ? block : n - first);
+    partial[b].emplace(f(first, first + block <= n ? block : n - first));
   });
   Sum total = zero;
-  for (const Sum& part : partial) total += part;
+  for (const std::optional<Sum>& part : partial) total += *part;
   return total;
 }
 

@@ -199,7 +199,7 @@ class LevelKernel {
   };
   void make_odds();
   [[nodiscard]] bool has_turn(std::size_t part, std::uint64_t sweep) const noexcept;
-  void enter_odds();
+  void enter_odds(double log_likelihood);
   void take_slots(std::size_t k);
   [[nodiscard]] level_passes::OddsLevels odds_levels(std::size_t k);
   [[nodiscard]] bool rides(std::size_t k) const noexcept;
@@ -215,6 +215,7 @@ class LevelKernel {
   [[nodiscard]] Eigen::VectorXd slope_by_odds(StepInfo& info);
   bool coefficients_by_odds(Stream& stream, StepInfo& info);
   bool move_by_odds(const Eigen::VectorXd& next, double log_ratio, Stream& stream, StepInfo& info);
+  [[nodiscard]] double linear_by_odds() const;
   [[nodiscard]] double likelihood_by_odds() const;
   void audit_odds(std::size_t k, Stream& stream, StepInfo& info);
 
