@@ -282,6 +282,8 @@ class Fits(PlaceTest):
             figure.savefig(self.path(kind + ".png"))
             self.assertGreater(os.path.getsize(self.path(kind + ".png")), 5000)
         self.assertEqual(len(fit.plot("trace", ["x2"]).axes), 1)
+        for line in fit.plot("rank", ["x2"]).axes[0].lines[:-1]:  # the last is the level one
+            self.assertEqual((line.get_xdata()[0], line.get_xdata()[-1]), (0, fit["x2"].size))
         self.assertEqual(fit.plot("forest")._repr_png_()[:8], b"\x89PNG\r\n\x1a\n")  # what a notebook asks for
         pickle.loads(pickle.dumps(fit.plot("forest"))).savefig(self.path("again.png"))
         with self.assertRaisesRegex(mlo.UsageError, "kind must be one of"):
