@@ -21,7 +21,7 @@ _SHARED = [name for name, row in _options.OPTIONS.items()
 
 def _preformatted(table: str) -> str:
     # A notebook breaks the lines of a pre that are too long for it, and the columns with them.
-    return f"<pre style='white-space:pre; overflow-x:auto'>{html.escape(table)}</pre>"
+    return f"<pre style='white-space:pre; overflow-x:auto; width:0; min-width:100%'>{html.escape(table)}</pre>"
 
 
 class Description:

@@ -388,7 +388,8 @@ Histogram histogram(const std::vector<double>& values, double low, double high, 
 
 std::vector<double> round_ticks(double low, double high, bool log) {
   std::vector<double> out;
-  if (log) {
+  // From 0.98 to 1.7, 1 would be the only one of 1, 2, 5, 10.
+  if (log && high > 3 * low) {
     const int first = static_cast<int>(std::floor(std::log10(low)));
     const int last = static_cast<int>(std::ceil(std::log10(high)));
     const bool decades_only = std::log10(high / low) > 3;

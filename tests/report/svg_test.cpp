@@ -87,6 +87,7 @@ TEST(Svg, TicksAreRoundNumbersInside) {
   ASSERT_EQ(linear.size(), 5U);
   EXPECT_NEAR(linear[0], 0.95, 1e-12);
   EXPECT_NEAR(linear[4], 1.15, 1e-12);
+  EXPECT_EQ(round_ticks(0.98, 1.68, true), round_ticks(0.98, 1.68, false));  // 1, 1.2, 1.4, 1.6
   EXPECT_EQ(round_ticks(15, 250, true), (std::vector<double>{20, 50, 100, 200}));
   EXPECT_EQ(round_ticks(0.5, 20'000, true), (std::vector<double>{1, 10, 100, 1000, 10'000}));
 }
