@@ -430,14 +430,19 @@ def _html_table(fit: Fit) -> str:
     if len(parameters) > 100:
         rows.append(f"<tr><td colspan='{len(figures) + 1}'>and {len(parameters) - 100} more: fit.summary()</td></tr>")
     method = fit.method
-    words = f"method {method.name} ({method.promise}): acceptance {method.acceptance:.3f}, reads {method.rows_per_step:.3g} " \
-            f"rows per step; {fit.draws.shape[0]} chains x {fit.draws.shape[1]} draws; {fit.seconds.total:.2f} s"
+    words = f"method {method.name} ({method.promise}): acceptance {method.acceptance:.3f}, reads {_count(method.rows_per_step)} " \
+            f"rows per step; {fit.draws.shape[0]} chains x {fit.draws.shape[1]:,} draws; {fit.seconds.total:.2f} s"
     if fit.interrupted:
         words += "; INTERRUPTED"
     notes = "".join(f"<li>{cell(note)}</li>" for note in fit.notes)
     warnings = "".join(f"<p><b>Warning:</b> {cell(text)}</p>" for text in fit.warnings)
     return (f"<div><p><b>{cell(fit.title)}</b></p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
             f"<p>{cell(words)}</p>{warnings}<details><summary>notes</summary><ul>{notes}</ul></details></div>")
+
+
+def _count(value: float) -> str:
+    """Three digits of what is small, all of what is large, as in the printed table: not 2.83e+03."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
 def _number(p: dict, figure: str) -> str:
@@ -450,7 +455,7 @@ def _number(p: dict, figure: str) -> str:
     if figure == "rhat":
         return f"{value:.3f}"
     if figure == "sd":
-        return f"{value:.2g}"
+        return f"{value:#.2g}" if abs(value) < 99.5 else f"{value:.4g}"  # 0.20, as there, not 0.2
     digit = max(_numbers(p["mcse_mean"]), _numbers(p["sd"]) / 100)
     if not (digit > 0) or abs(value) >= 1e7:
         return f"{value:.4g}"

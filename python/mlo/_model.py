@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import _core, _options
-from ._errors import usage
+from ._errors import nearest, usage
 from ._fit import Fit
 from ._progress import watched
 
@@ -72,6 +72,10 @@ class Model:
         self._core = _core.Model(log_likelihoods, log_prior, gradients, self.rows, self.names,
                                  self._vector("start", start, 0.0), self._vector("sizes", sizes, 1.0, positive=True))
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.names[:6]) + (", ..." if self.dim > 6 else "")
+        return f"<mlo.Model of {self.rows:,} row{'' if self.rows == 1 else 's'} with the parameters {names}>"
+
     def _vector(self, name: str, value, usual: float, positive: bool = False) -> list[float]:
         if value is None:
             return [usual] * self.dim
@@ -88,7 +92,8 @@ def _prepared(function: str, model, method: str, weights, options: dict):
         raise usage(f"{function}() needs an mlo.Model (got {type(model).__name__})")
     method = _options._text("method", method)
     if method not in METHODS:
-        raise usage(f"method must be one of {', '.join(METHODS)} for a model written in Python (got \"{method}\")")
+        raise usage(f"method must be one of {', '.join(METHODS)} for a model written in Python (got \"{method}\")",
+                    nearest(method, METHODS))
     options = dict(options)
     own = []
     if isinstance(weights, str):
@@ -137,6 +142,10 @@ class Kernel:
 
     def __init__(self, core, model: Model):
         self._core, self.model = core, model
+
+    def __repr__(self) -> str:
+        place = ", ".join(f"{value:.6g}" for value in self.theta[:6]) + (", ..." if self.model.dim > 6 else "")
+        return f"<mlo.Kernel ({self.promise}) after {self.steps:,} step{'' if self.steps == 1 else 's'}, theta [{place}]>"
 
     def step(self) -> SimpleNamespace:
         """Make one step."""

@@ -133,7 +133,7 @@ def _rank(Figure, fit, names, figsize):
         bins = np.linspace(0, draws.size, 21)
         for chain in ranks:
             counts, _ = np.histogram(chain, bins)
-            axis.step(bins[:-1], counts, where="post", linewidth=1)
+            axis.step(bins, np.append(counts, counts[-1]), where="post", linewidth=1)  # the last bin has an end too
         axis.axhline(draws.shape[1] / 20, color="grey", linewidth=0.5)
         axis.set_title(name, loc="left", fontsize="medium")
         axis.set_ylim(bottom=0)

@@ -19,6 +19,11 @@ _SHARED = [name for name, row in _options.OPTIONS.items()
            if not row["of_method"] and name not in ("method", "out", "resume")]
 
 
+def _preformatted(table: str) -> str:
+    # A notebook breaks the lines of a pre that are too long for it, and the columns with them.
+    return f"<pre style='white-space:pre; overflow-x:auto; width:0; min-width:100%'>{html.escape(table)}</pre>"
+
+
 class Description:
     """What is in data, and what a formula makes of them. It prints as a table.
 
@@ -33,7 +38,7 @@ class Description:
         return self._table
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._table)}</pre>"
+        return _preformatted(self._table)
 
     @property
     def rows(self) -> int:
@@ -172,7 +177,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         # The plot as an image: inside a page, SVG is emptied by nbconvert, and its styles would be those of the page.
         plot = base64.b64encode(self.svg.encode()).decode()
-        return (f"<pre>{html.escape(repr(self))}</pre>"
+        return (f"{_preformatted(repr(self))}"
                 f"<img alt='effective draws per second, and the spread of the draws' style='max-width:100%' "
                 f"src='data:image/svg+xml;base64,{plot}'>")
 

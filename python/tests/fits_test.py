@@ -13,6 +13,7 @@ import numpy as np
 from support import PlaceTest, needs
 
 import mlo
+from mlo import _fit
 
 
 def logistic(rows=400, seed=3):
@@ -108,6 +109,14 @@ class Fits(PlaceTest):
 
         Parser().feed(text)
         self.assertEqual(open_tags, [])
+
+    def test_html_has_the_numbers_of_the_printed_table(self):
+        fit = mlo.fit("y ~ x1", logistic(rows=2000), method="mlo", subsample_size=1000, seed=7, draws=1500, warmup=30)
+        text = fit._repr_html_()
+        self.assertIn("reads 1,000 rows per step; 4 chains x 1,500 draws", text)
+        for digits in ({"sd": 0.2, "mcse_mean": 0.01}, {"sd": 0.20049, "mcse_mean": 0.01}):
+            self.assertEqual(_fit._number(digits, "sd"), "0.20")
+        self.assertEqual([_fit._count(v) for v in (0.0275, 47.7, 999.6, 2831.45)], ["0.0275", "47.7", "1,000", "2,831"])
 
     def test_is_kept_and_read_again(self):
         data = logistic()
@@ -273,6 +282,8 @@ class Fits(PlaceTest):
             figure.savefig(self.path(kind + ".png"))
             self.assertGreater(os.path.getsize(self.path(kind + ".png")), 5000)
         self.assertEqual(len(fit.plot("trace", ["x2"]).axes), 1)
+        for line in fit.plot("rank", ["x2"]).axes[0].lines[:-1]:  # the last is the level one
+            self.assertEqual((line.get_xdata()[0], line.get_xdata()[-1]), (0, fit["x2"].size))
         self.assertEqual(fit.plot("forest")._repr_png_()[:8], b"\x89PNG\r\n\x1a\n")  # what a notebook asks for
         pickle.loads(pickle.dumps(fit.plot("forest"))).savefig(self.path("again.png"))
         with self.assertRaisesRegex(mlo.UsageError, "kind must be one of"):
@@ -325,6 +336,7 @@ class Tools(PlaceTest):
         picture = re.search("src='data:image/svg[+]xml;base64,([^']+)'", page)
         self.assertEqual(base64.b64decode(picture[1]).decode(), found.svg)
         self.assertNotIn("<svg", page)  # nbconvert empties it
+        self.assertIn("<pre style='white-space:pre;", page)  # a notebook would break the lines of the table
         with self.assertRaisesRegex(mlo.UsageError, "methods"):
             mlo.compare_methods("y ~ x1", logistic(), ["exakt"])
 

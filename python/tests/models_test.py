@@ -33,6 +33,17 @@ class Models(unittest.TestCase):
         self.assertLess(abs(p["sd"] / POSTERIOR_SD - 1), 5 / np.sqrt(2 * p["ess_bulk"]))
         self.assertEqual((fit.names, fit.promise), (["mu"], "exact"))
 
+    def test_prints_what_it_is(self):
+        self.assertEqual(repr(mean_model()), "<mlo.Model of 2,000 rows with the parameters mu>")
+        kernel = mlo.kernel(mean_model(), "full", seed=1)
+        kernel.theta = [0.5]
+        self.assertEqual(repr(kernel), "<mlo.Kernel (exact) after 0 steps, theta [0.5]>")
+        kernel.step()
+        self.assertIn("after 1 step, ", repr(kernel))
+        with self.assertRaises(mlo.UsageError) as caught:
+            mlo.sample(mean_model(), "austerty")
+        self.assertEqual(caught.exception.remedy, "did you mean austerity?")
+
     def test_every_method_finds_the_mean(self):
         for method in METHODS:
             with self.subTest(method):

@@ -2,6 +2,7 @@
 #include "mlo/base/files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -39,6 +40,9 @@ std::string reason(int error) { return std::generic_category().message(error); }
 }  // namespace
 
 void write_file(const std::string& file, std::string_view contents) {
+  struct stat found {};
+  if (::stat(file.c_str(), &found) == 0 && S_ISDIR(found.st_mode))
+    throw DataError(file, "is a directory, not a file");
   const std::string part = file + ".part";
   const auto fail = [&](const char* what) {
     const int error = errno;

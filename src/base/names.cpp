@@ -50,6 +50,11 @@ std::string nearest_name(std::string_view name, std::span<const std::string> nam
   return nearest == nullptr ? std::string() : *nearest;
 }
 
+std::string did_you_mean(std::string_view name, std::span<const std::string> names) {
+  const std::string near = nearest_name(name, names);
+  return near.empty() ? std::string() : fmt::format("; did you mean {}?", near);
+}
+
 std::string names_instead(std::string_view name, std::span<const std::string> names) {
   if (const std::string near = nearest_name(name, names); !near.empty())
     return fmt::format("did you mean {}?", near);

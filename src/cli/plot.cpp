@@ -6,11 +6,13 @@
 #include <cctype>
 #include <memory>
 #include <numeric>
+#include <span>
 
 #include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "mlo/base/errors.hpp"
 #include "mlo/base/files.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/fit/runs.hpp"
 #include "mlo/report/plots.hpp"
 #include "mlo/report/png.hpp"
@@ -75,14 +77,14 @@ std::vector<std::size_t> chosen_parameters(const PlotCommand& command, PlotKind 
   }
   for (const std::string& name : names_in(command.parameters)) {
     const auto at = std::find(run.names.begin(), run.names.end(), name);
-    if (at == run.names.end())
-      throw UsageError(fmt::format(
-          "`parameters`: the run has no parameter \"{}\"; it has {}{}", name,
-          fmt::join(
-              run.names.begin(),
-              run.names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(20, run.names.size())),
-              ", "),
-          run.names.size() > 20 ? ", ..." : ""));
+    if (at == run.names.end()) {
+      const std::string near = nearest_name(name, run.names);
+      const std::span<const std::string> first(run.names.data(), std::min<std::size_t>(20, run.names.size()));
+      throw UsageError(fmt::format("`parameters`: the run has no parameter \"{}\"; {}", name,
+                                   near.empty() ? fmt::format("it has {}{}", fmt::join(first, ", "),
+                                                              run.names.size() > 20 ? ", ..." : "")
+                                                : fmt::format("did you mean {}?", near)));
+    }
     out.push_back(static_cast<std::size_t>(at - run.names.begin()));
   }
   return out;

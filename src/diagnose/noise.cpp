@@ -36,9 +36,13 @@ NoiseReport noise_report(double noise_sd, const std::vector<ParameterSummary>& p
   };
   const std::string noise =
       fmt::format("The log acceptance ratio carries noise of standard deviation {:.2g}", noise_sd);
-  const std::string factor = sorted.empty() ? ""
-                                            : fmt::format("{:.2g} to {:.2g} times (median {:.2g})",
-                                                          sorted.front(), sorted.back(), report.median_ratio);
+  std::string factor;
+  if (!sorted.empty()) {
+    const std::string least = fmt::format("{:.2g}", sorted.front()),
+                      most = fmt::format("{:.2g}", sorted.back());
+    factor = least == most ? least + " times"  // not "1.5 to 1.5 times"
+                           : fmt::format("{} to {} times (median {:.2g})", least, most, report.median_ratio);
+  }
   const std::string spread = fmt::format("The draws' spread is {} the Laplace fit's", factor);
   if (effect == NoiseEffect::corrected && noise_sd < 1) {
     judge(Verdict::harmless, noise + ", which the method allows for. " + spread + '.');

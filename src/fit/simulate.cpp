@@ -20,8 +20,7 @@ namespace {
 
 const FamilySpec& family_of(const std::string& family) {
   const FamilySpec* const spec = find_family(family);
-  if (spec == nullptr)
-    throw UsageError(fmt::format("the family must be one of {} (got \"{}\")", family_names(), family));
+  if (spec == nullptr) refuse_family("the family", family);
   return *spec;
 }
 

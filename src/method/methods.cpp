@@ -8,6 +8,7 @@
 #include <array>
 
 #include "method/rules.hpp"
+#include "mlo/base/text.hpp"
 #include "mlo/kernel/austerity.hpp"
 #include "mlo/kernel/barker.hpp"
 #include "mlo/kernel/confidence.hpp"
@@ -27,7 +28,7 @@ void run_weierstrass(Sampler& sampler);
 namespace {
 
 std::string looks(const SubsamplePlan& plan, const std::string& until) {
-  return fmt::format("{} to {} rows per step, {}", plan.size, plan.max, until);
+  return fmt::format("{} to {} rows per step, {}", grouped(plan.size), grouped(plan.max), until);
 }
 
 // Sizes in the spirit of the sources: the paper's fixed size is 1 % of the rows, and its Algorithm 3 has a
@@ -39,7 +40,7 @@ constexpr RuleSpec fixed{
           return UsualSizes{std::max<std::int64_t>(n / 100, 1000), n / 20, 1};
         },
     .make = [](const SubsamplePlan& plan, std::size_t) -> AnyRule { return FixedSize(plan.size); },
-    .words = [](const SubsamplePlan& plan) { return fmt::format("{} rows per step", plan.size); }};
+    .words = [](const SubsamplePlan& plan) { return fmt::format("{} rows per step", grouped(plan.size)); }};
 
 constexpr RuleSpec adaptive{
     .grows = true,

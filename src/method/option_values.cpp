@@ -7,9 +7,11 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <vector>
 
 #include "mlo/base/errors.hpp"
 #include "mlo/base/json.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/method/option_table.hpp"
 #include "mlo/model/prior.hpp"
 
@@ -144,8 +146,9 @@ struct CheckValue {
   void operator()(const std::string& text) const {
     const auto& words = option.rule.one_of;
     if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
-      throw UsageError(
-          fmt::format("`{}` must be one of {} (got \"{}\")", option.name, fmt::join(words, ", "), text));
+      throw UsageError(fmt::format("`{}` must be one of {} (got \"{}\"){}", option.name,
+                                   fmt::join(words, ", "), text,
+                                   did_you_mean(text, std::vector<std::string>(words.begin(), words.end()))));
     if (option.rule.prior) static_cast<void>(Prior::parse(text, fmt::format("`{}`", option.name)));
   }
   void operator()(bool /*value*/) const {}

@@ -11,9 +11,11 @@
 #include <cmath>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "method/rules.hpp"
 #include "mlo/base/errors.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/kernel/block.hpp"
 #include "mlo/kernel/weierstrass.hpp"
 #include "mlo/method/option_table.hpp"
@@ -186,8 +188,12 @@ FitOptions as_fit_options(const MethodOptions& options) {
 
 const MethodSpec& named_method(const std::string& name) {
   const MethodSpec* const method = find_method(name);
-  if (method == nullptr)
-    throw UsageError(fmt::format("`method` must be one of {} (got \"{}\")", method_names(), name));
+  if (method == nullptr) {
+    std::vector<std::string> known;
+    for (const MethodSpec& spec : methods()) known.emplace_back(spec.name);
+    throw UsageError(fmt::format("`method` must be one of {} (got \"{}\"){}", method_names(), name,
+                                 did_you_mean(name, known)));
+  }
   return *method;
 }
 
@@ -308,8 +314,7 @@ void check(const MethodOptions& options) {
 
 void check(const FitOptions& options) {
   const FamilySpec* const family = find_family(options.family);
-  if (family == nullptr)
-    throw UsageError(fmt::format("`family` must be one of {} (got \"{}\")", family_names(), options.family));
+  if (family == nullptr) refuse_family("`family`", options.family);
   const MethodSpec& method = named_method(options.method);
   check_values(options);
   check_use(options, method);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "mlo/base/errors.hpp"
+#include "mlo/base/names.hpp"
 #include "mlo/model/any_model.hpp"
 #include "mlo/model/family.hpp"
 #include "mlo/model/glm.hpp"
@@ -50,6 +52,16 @@ std::string family_names() {
   return out;
 }
 
+void refuse_family(std::string_view what, std::string_view name) {
+  std::vector<std::string> known;
+  for (const FamilySpec* f : families()) {
+    known.emplace_back(f->name);
+    known.insert(known.end(), f->aliases.begin(), f->aliases.end());
+  }
+  throw UsageError(fmt::format("{} must be one of {} (got \"{}\"){}", what, family_names(), name,
+                               did_you_mean(name, known)));
+}
+
 void check_numbers(const FamilySpec& spec, const FamilyNumbers& numbers) {
   for (const auto& [name, value] : numbers) {
     const auto at = std::find_if(spec.numbers.begin(), spec.numbers.end(),
@@ -86,8 +98,7 @@ FamilyNumbers completed(const FamilySpec& spec, FamilyNumbers numbers) {
 
 std::shared_ptr<const Family> make_family(std::string_view name, const FamilyNumbers& numbers) {
   const FamilySpec* spec = find_family(name);
-  if (spec == nullptr)
-    throw UsageError(fmt::format("`family` must be one of {} (got \"{}\")", family_names(), name));
+  if (spec == nullptr) refuse_family("`family`", name);
   if (spec->make == nullptr)
     throw UsageError(fmt::format("`family {}` is a model of its own: make_model() makes it", name));
   check_numbers(*spec, numbers);

@@ -249,10 +249,13 @@ std::function<double(Stream&, double)> simulated(const FamilyNumbers& given) {
   };
 }
 
+constexpr std::array<std::string_view, 1> aliases{"negbinomial"};  // brms' name
+
 }  // namespace
 
 const FamilySpec negative_binomial_family{
     .name = "negative-binomial",
+    .aliases = aliases,
     .response = "counts 0, 1, 2, ..., overdispersed: variance mu + mu^2 / size",
     .parameters = "coefficients (log mean) and size, unless it is known (`size`)",
     .numbers = numbers,

@@ -109,7 +109,8 @@ std::string as_svg(const Comparison& c) {
   std::vector<const MethodResult*> shown;
   for (const MethodResult& m : c.methods)
     if (m.failure.empty() && m.ess_per_second > 0) shown.push_back(&m);
-  const double height = 70 + 22 * static_cast<double>(shown.size());
+  // 22 pixels per method and one more line of air; titles and axes take the rest.
+  const double height = 102 + 22 * static_cast<double>(shown.size());
   const Axis lines{
       .low = -static_cast<double>(shown.size()) - 0.5, .high = 0.5, .ticks = {1e9}, .numbers = false};
   Plot names{.title = "method",

@@ -26,7 +26,11 @@ std::string rounded(double value, const ParameterSummary& p) {
   if (!std::isfinite(value)) return "\u2013";
   const double digit = std::max(p.mcse_mean, p.sd / 100);
   const double size = std::abs(value);
-  if (size >= 1e7 || (size > 0 && size < 1e-5)) return fmt::format("{:.3g}", value);
+  // Written out, 0.00007450 would push the last columns off the page.
+  if (size >= 1e7 || (size > 0 && size < 1e-4)) {
+    const double digits = p.sd > 0 ? std::floor(std::log10(size)) - std::floor(std::log10(p.sd / 10)) + 1 : 3;
+    return fmt::format("{:.{}g}", value, static_cast<int>(std::clamp(digits, 3.0, 8.0)));
+  }
   int decimals = 3;
   if (std::isfinite(digit) && digit > 0) decimals = -static_cast<int>(std::floor(std::log10(digit)));
   return fmt::format("{:.{}f}", value, std::clamp(decimals, 0, 8));
@@ -55,13 +59,11 @@ std::string row_interval(const ParameterSummary& p, const ForestRange& range) {
     out += fmt::format(
         R"(<path class="thin{0}" d="M{1:.1f} 9H{2:.1f}"/><path class="thick{0}" d="M{3:.1f} 9H{4:.1f}"/>)",
         clear ? " clear" : "", at(p.hpd_low), at(p.hpd_high), at(p.q5), at(p.q95));
-    if (p.hpd_high < range.low) {
-      out += R"(<path class="mean" d="M1 9l6-4v8z"/>)";
-    } else if (p.hpd_low > range.high) {
-      out += fmt::format(R"(<path class="mean" d="M{} 9l-6-4v8z"/>)", width - 1);
-    } else {
+    // A mean that is off the scale has no dot: at the edge it would be read as a value.
+    if (p.hpd_low < range.low) out += R"(<path class="mean" d="M1 9l6-4v8z"/>)";
+    if (p.hpd_high > range.high) out += fmt::format(R"(<path class="mean" d="M{} 9l-6-4v8z"/>)", width - 1);
+    if (range.low <= p.mean && p.mean <= range.high)
       out += fmt::format(R"(<circle class="mean" cx="{:.1f}" cy="9" r="2.5"/>)", at(p.mean));
-    }
   }
   return out + "</svg>";
 }
@@ -157,7 +159,7 @@ Section coefficient_table(const ReportInput& input) {
       "Means and intervals are those of the draws of all chains; 2.5 % and 97.5 % are the ends of the 95 % highest "
       "density interval. Bars: this interval (thin), 5 % to 95 % (thick), mean (dot); coloured where the 95 % "
       "interval does not contain 0.";
-  if (!range.outside.empty()) note += " An arrow points to an interval that lies outside of the scale.";
+  if (!range.outside.empty()) note += " An arrow points to what lies outside of the scale.";
   body += fmt::format("<p class=\"note\">{}</p>\n", note);
   if (!s.notes.empty()) {
     body += "<details><summary>Notes on the model</summary><ul>";
@@ -302,6 +304,12 @@ Section predictive(const ReportInput& input) {
       }
     }
     bars.x.push_back(check.groups.back().high);
+    // Of counts one by one, the axis has the counts: not the half between two of them, where a bin ends.
+    constexpr std::size_t most_counts = 15;
+    const PredictiveCheck::Group& first = check.groups.front();
+    if (check.groups.size() <= most_counts && first.high - first.low == 1 &&
+        first.low - std::floor(first.low) == 0.5)
+      for (const PredictiveCheck::Group& g : check.groups) plot.x.ticks.push_back(g.low + 0.5);
     plot.x.label = "response";
     plot.y.label = "share of the rows";
     plot.marks = {bars, band, line};

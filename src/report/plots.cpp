@@ -9,6 +9,7 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <set>
 
 #include "mlo/base/errors.hpp"
 
@@ -21,9 +22,8 @@ double draw_of(const ChainDraws& chain, std::size_t draw, std::size_t parameter)
   return chain.draws[draw * chain.dim + parameter];
 }
 
-Plot density_plot(const PosteriorView& view, std::size_t j, const Palette& palette, bool legend) {
+Plot density_plot(const PosteriorView& view, std::size_t j, const Palette& palette) {
   const DensityCurve curve = density_curve(view.sorted(j));
-  const auto label = [&](const char* words) { return legend ? std::string(words) : std::string(); };
   Plot plot{.title = view.parameters[j].name, .y = {.low = 0, .numbers = false}, .width = 330, .height = 230};
   if (curve.x.empty()) {
     plot.x.label = "all draws are alike";
@@ -37,17 +37,23 @@ Plot density_plot(const PosteriorView& view, std::size_t j, const Palette& palet
                         .low = std::vector<double>(curve.x.size(), 0.0),
                         .high = curve.y,
                         .opacity = 0.18});
-  plot.marks.push_back(
-      {.label = label("posterior"), .colour = palette.posterior, .x = curve.x, .y = curve.y});
+  plot.marks.push_back({.label = "posterior", .colour = palette.posterior, .x = curve.x, .y = curve.y});
   if (const LaplaceFit fit = laplace_fit(view, j); fit.known()) {
-    Mark mark{.label = label("Laplace fit"), .colour = palette.laplace, .x = curve.x, .dashed = true};
+    Mark mark{.label = "Laplace fit", .colour = palette.laplace, .x = curve.x, .dashed = true};
     for (const double x : curve.x) mark.y.push_back(fit.density(x));
     plot.marks.push_back(std::move(mark));
   }
   if (std::vector<double> prior = prior_density(view.facts, j, curve.x); !prior.empty())
-    plot.marks.push_back(
-        {.label = label("prior"), .colour = palette.prior, .x = curve.x, .y = std::move(prior)});
+    plot.marks.push_back({.label = "prior", .colour = palette.prior, .x = curve.x, .y = std::move(prior)});
   return plot;
+}
+
+// A line is named where it is first seen: an intercept, often the first, may have no prior to draw.
+void label_once(Sheet& sheet) {
+  std::set<std::string> named;
+  for (Plot& plot : sheet.plots)
+    for (Mark& mark : plot.marks)
+      if (!mark.label.empty() && !named.insert(mark.label).second) mark.label.clear();
 }
 
 // A picture of a few hundred points per chain: more cannot be seen, and make the file large.
@@ -213,8 +219,8 @@ Sheet plot_sheet(PlotKind kind, const PosteriorView& view, std::span<const std::
       sheet.title = "Marginal densities";
       sheet.description = "The posterior density of each parameter, with its prior and the Laplace fit.";
       sheet.columns = std::min<std::size_t>(3, parameters.size());
-      for (const std::size_t j : parameters)
-        sheet.plots.push_back(density_plot(view, j, palette, sheet.plots.empty()));
+      for (const std::size_t j : parameters) sheet.plots.push_back(density_plot(view, j, palette));
+      label_once(sheet);
       break;
     case PlotKind::trace:
       sheet.title = "Traces";

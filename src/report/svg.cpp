@@ -273,13 +273,17 @@ void draw_axes(Drawing& out, const Plot& plot, const Scale& x, const Scale& y) {
     return axis.numbers ? fmt::format("{:g}", v) : std::string();
   };
   const std::vector<double> x_ticks = ticks(plot.x, x), y_ticks = ticks(plot.y, y);
+  double written = -HUGE_VAL;  // where the last label ends; one that would run into it is left out
   for (std::size_t k = 0; k < x_ticks.size(); ++k) {
     const double v = x_ticks[k];
     if (!inside(x, v)) continue;
     out.add(R"(<path class="axis" d="M{:.1f} {:.1f}v5"/>)", x(v), y.from);
-    if (const std::string text = words(plot.x, k, v, 12); !text.empty())
-      out.add(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x(v), y.from + 19,
-              xml_escaped(text));
+    const std::string text = words(plot.x, k, v, 12);
+    const double half = letter * static_cast<double>(letters(text)) / 2;
+    if (text.empty() || x(v) - half < written) continue;
+    written = x(v) + half;
+    out.add(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x(v), y.from + 19,
+            xml_escaped(text));
   }
   const auto most = static_cast<std::size_t>((x.from - 14) / letter);
   for (std::size_t k = 0; k < y_ticks.size(); ++k) {
@@ -384,7 +388,8 @@ Histogram histogram(const std::vector<double>& values, double low, double high, 
 
 std::vector<double> round_ticks(double low, double high, bool log) {
   std::vector<double> out;
-  if (log) {
+  // From 0.98 to 1.7, 1 would be the only one of 1, 2, 5, 10.
+  if (log && high > 3 * low) {
     const int first = static_cast<int>(std::floor(std::log10(low)));
     const int last = static_cast<int>(std::ceil(std::log10(high)));
     const bool decades_only = std::log10(high / low) > 3;

@@ -86,8 +86,9 @@ class Browser:
     def size(self, width, height, mobile=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
 
-    def scheme(self, name):
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+    def scheme(self, name, media=""):
+        """Colours, and "print" or "screen"; without it, as the browser likes."""
+        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": name}])
 
     def open(self, path):
         seen = self.loaded

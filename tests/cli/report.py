@@ -51,6 +51,8 @@ class Report(CommandTest):
         result = self.mlo("report", "run", "--out", "no/such/place.html")
         self.assertEqual(result.code, DATA)
         self.assertIn("no/such/place.html", result.stderr)
+        result = self.mlo("report", "run", "--out", ".")
+        self.assertEqual((result.code, result.stderr), (DATA, "mlo report: .: is a directory, not a file\n"))
 
     def test_warnings_speak_of_options_as_the_command_line_has_them(self):
         self.good("fit", "data.csv", "y ~ x1", "--seed", "1", "--chains", "2", "--draws", "20", "--warmup", "20",
@@ -90,6 +92,8 @@ class Plot(CommandTest):
                 (("--out", "x.pdf"), USAGE, '--out: the name must end with .svg or .png (got "x.pdf")'),
                 (("--parameters", "z", "--out", "x.svg"), USAGE, '--parameters: the run has no parameter "z"; it has '
                  "(Intercept), x1, poly(x2, 2)1, poly(x2, 2)2"),
+                (("--parameters", "intercept", "--out", "x.svg"), USAGE,
+                 '--parameters: the run has no parameter "intercept"; did you mean (Intercept)?'),
                 (("--kind", "pairs", "--parameters", "x1", "--out", "x.svg"), USAGE,
                  "--kind pairs needs two parameters at least"),
                 (("--out", "no/such/x.svg"), DATA, "no/such/x.svg")):
@@ -258,6 +262,10 @@ class Page(CommandTest):
         self.assertEqual(b.run("document.documentElement.scrollWidth"), 400)
         b.pdf(self.path("report.pdf"))
         self.assertEqual(self.read("report.pdf")[:5], b"%PDF-")
+        # Chromium repeats the head of a table on every page, but not the boxes of buttons in it.
+        b.scheme("light", "print")
+        self.assertEqual(b.run("[...new Set([...document.querySelectorAll('#table thead button')]"
+                               ".map(e => getComputedStyle(e).display))]"), ["contents"])
         self.assertEqual(b.problems, [])
 
     def test_names_of_classes_and_terms_are_broken_between_words(self):
@@ -279,6 +287,17 @@ class Page(CommandTest):
         # All columns are seen without scrolling.
         self.assertEqual(b.run("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll.table'))"), 0)
         self.assertEqual(b.problems, [])
+
+    def test_small_numbers_do_not_push_columns_off_the_page(self):
+        # Below 0.0001 per mile, beside levels with long numbers of their own.
+        rows = [f"{int((k * 31 % 97) / 97 < 0.2 + 0.00001 * (k * 523 % 5000))},{k * 523 % 5000},{'abc'[k % 3]}{'xyz'[k // 3 % 3]}"
+                for k in range(3000)]
+        self.write("flights.csv", "late,distance,origin\n" + "\n".join(rows) + "\n")
+        self.good("fit", "flights.csv", "late ~ distance + origin", "--seed", "5", "--quiet", "--out", "flights", "--report")
+        b = self.browser
+        b.open(self.path("flights", "report.html"))
+        self.assertRegex(b.run("document.querySelector('#table tbody tr:nth-child(2) td').textContent"), r"^\d[.]\d\de-05$")
+        self.assertEqual(b.run("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll.table'))"), 0)
 
     def test_every_picture_and_control_has_a_name(self):
         b = self.browser

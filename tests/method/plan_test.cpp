@@ -400,7 +400,8 @@ TEST(Plan, GammaIsForParametersThatArePositive) {
 TEST(Plan, AnUnknownMethodComesWithTheKnownOnes) {
   EXPECT_EQ(refusal("fill"),
             "`method` must be one of auto, exact, difference, full, uniform, mlo, mlo-adaptive, austerity, "
-            "confidence, barker, penalty, block, consensus, weierstrass (got \"fill\")");
+            "confidence, barker, penalty, block, consensus, weierstrass (got \"fill\"); did you mean full?");
+  EXPECT_TRUE(refusal("nuts").ends_with("(got \"nuts\")"));
 }
 
 // What `auto` falls back on is difference with its defaults, whatever the data.
@@ -445,6 +446,11 @@ TEST(Check, NamesWhatIsWrongWithTheModelBeforeAnyDataAreRead) {
       refused("auto", "normal"),
       "`family` must be one of gaussian, gaussian-mean, gaussian-precision, student, logistic, probit, "
       "beta-binomial, poisson, negative-binomial, zero-inflated-poisson, gamma, softmax (got \"normal\")");
+  // As other programs spell them.
+  EXPECT_TRUE(refused("auto", "Poisson").ends_with("; did you mean poisson?"));
+  EXPECT_TRUE(refused("auto", "zero_inflated_poisson").ends_with("; did you mean zero-inflated-poisson?"));
+  EXPECT_TRUE(refused("auto", "binominal").ends_with("; did you mean binomial?"));
+  EXPECT_EQ(refused("auto", "negbinomial"), "");
   for (const char* family :
        {"gaussian", "gaussian-mean", "gaussian-precision", "logistic", "probit", "poisson", "student",
         "negative-binomial", "gamma", "zero-inflated-poisson", "beta-binomial"})

@@ -168,6 +168,48 @@ TEST(HtmlReport, TakesAwkwardDraws) {
   EXPECT_EQ(report_verdict(input_of(chains)).level, Level::bad);
 }
 
+// At the edge of the scale, a dot would be read as a value.
+TEST(HtmlReport, AMeanThatIsOffTheScaleIsAnArrowAndNoDot) {
+  const std::vector<ChainDraws> chains = normal_chains(4, 500, 3);
+  ReportInput input = input_of(chains, {"(Intercept)", "x", "z"});
+  const auto interval = [&](std::size_t j, double low, double mean, double high) {
+    ParameterSummary& p = input.summary.parameters[j];
+    p.hpd_low = p.q5 = low;
+    p.mean = p.median = mean;
+    p.hpd_high = p.q95 = high;
+  };
+  interval(1, -1, -0.5, 0.5);
+  interval(2, 0.5, 0.75, 1);
+  const auto rows = [&] {
+    const std::string page = html_report(input);
+    const std::string table = page.substr(page.find("<tbody>"), page.find("</tbody>") - page.find("<tbody>"));
+    EXPECT_EQ(html_problem(page), "");
+    return std::pair(count(table, "<circle class=\"mean\""), count(table, "<path class=\"mean\""));
+  };
+  interval(0, -1.1, -0.9, 0.5);  // hardly wider than the others: the scale takes it in
+  EXPECT_EQ(rows(), (std::pair<std::size_t, std::size_t>{3, 0}));
+  interval(0, -9, -8, -7);
+  EXPECT_EQ(rows(), (std::pair<std::size_t, std::size_t>{2, 1}));
+  interval(0, -9, -5, -0.5);  // reaches into the scale
+  EXPECT_EQ(rows(), (std::pair<std::size_t, std::size_t>{2, 1}));
+  interval(0, -0.5, 5, 9);
+  EXPECT_EQ(rows(), (std::pair<std::size_t, std::size_t>{2, 1}));
+  interval(0, -9, 0.5, 9);
+  EXPECT_EQ(rows(), (std::pair<std::size_t, std::size_t>{3, 2}));
+}
+
+TEST(HtmlReport, WritesSmallNumbersShort) {
+  const std::vector<ChainDraws> chains = normal_chains(4, 500, 1);
+  ReportInput input = input_of(chains, {"distance"});
+  ParameterSummary& p = input.summary.parameters[0];
+  p.mean = 7.4501e-5;
+  p.sd = 2.8e-6;
+  p.mcse_mean = 8.3e-8;
+  EXPECT_TRUE(has(html_report(input), "<td class=\"n\">7.45e-05</td>"));
+  p.sd = 2.8e-9;  // as many digits as the sd says something of
+  EXPECT_TRUE(has(html_report(input), "<td class=\"n\">7.4501e-05</td>"));
+}
+
 TEST(HtmlReport, ShowsWhatTheRunHasKept) {
   const std::vector<ChainDraws> chains = normal_chains(4, 300, 4);
   ReportInput input = input_of(chains, {"(Intercept)", "fb", "fc", "x"});
@@ -198,6 +240,30 @@ TEST(HtmlReport, ShowsWhatTheRunHasKept) {
         "rows read by a step", "<th scope=\"row\">reading the data</th><td class=\"n\">0.50 s</td>"})
     EXPECT_TRUE(has(page, part)) << part;
   EXPECT_EQ(has(page, "normal(0, 1) at the columns' means"), report_is_interactive());
+}
+
+TEST(HtmlReport, CountsAreWrittenBelowTheirBars) {
+  const std::vector<ChainDraws> chains = normal_chains(2, 100, 1);
+  ReportInput input = input_of(chains);
+  const auto ticks = [&](double low, double width) {
+    PredictiveCheck check{.rows = 100, .draws = 10};
+    for (int k = 0; k < 3; ++k)
+      check.groups.push_back({low + k * width, low + (k + 1) * width, 0.3, 0.3, 0.2, 0.4});
+    check.statistics = {{"mean", 1, 1, 0.5, 1.5}};
+    input.facts.check = check;
+    const std::string page = html_report(input);
+    const std::size_t from = page.find("id=\"predictive\""), to = page.find("of the responses", from);
+    std::vector<std::string> out;
+    const std::string start = "text-anchor=\"middle\">";
+    for (std::size_t at = page.find(start, from); at < to; at = page.find(start, at + 1))
+      out.push_back(page.substr(at + start.size(), page.find('<', at) - at - start.size()));
+    out.pop_back();  // the name of the axis
+    return out;
+  };
+  EXPECT_EQ(ticks(-0.5, 1), (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_EQ(ticks(-0.5, 4),
+            (std::vector<std::string>{"0", "5", "10"}));  // bins of several counts: round numbers
+  EXPECT_NE(ticks(0.25, 1), (std::vector<std::string>{"0.75", "1.75", "2.75"}));
 }
 
 TEST(ReportVerdict, SaysWhetherTheDrawsAreExactAndWhy) {

@@ -120,6 +120,21 @@ TEST(ForestRange, LeavesOutAnInterceptThatWouldSqueezeTheOthers) {
   EXPECT_EQ(with.low, -1.2);
 }
 
+TEST(PlotSheet, NamesEveryLineOfDensitiesOnce) {
+  std::vector<double> wave(50);
+  for (std::size_t k = 0; k < 50; ++k) wave[k] = std::sin(static_cast<double>(k));
+  auto p = posterior(chains_of({{wave, wave, wave}, {wave, wave, wave}}), {"(Intercept)", "x", "z"});
+  // The prior of the intercept is one at the columns' means: there is nothing to draw.
+  p.facts.priors = {{.text = "normal(0, 10)", .at_means = true}, {"normal(0, 1)"}, {"normal(0, 1)"}};
+  const std::vector<std::size_t> all{0, 1, 2};
+  const Sheet sheet = plot_sheet(PlotKind::density, p.view(), all, file_palette());
+  std::vector<std::string> labels;
+  for (const Plot& plot : sheet.plots)
+    for (const Mark& mark : plot.marks)
+      if (!mark.label.empty()) labels.push_back(plot.title + ": " + mark.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"(Intercept): posterior", "x: prior"}));
+}
+
 TEST(PlotSheet, IsWellFormedForEveryKindAndAwkwardDraws) {
   const std::vector<double> constant(50, 1.0), missing(50, nan);
   std::vector<double> wave(50);

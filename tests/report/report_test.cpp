@@ -134,6 +134,8 @@ TEST(NoiseReport, SaysInWordsHowFarTheSpreadCanBeTrusted) {
   EXPECT_DOUBLE_EQ(far.sd_ratio[0], 5);
   EXPECT_DOUBLE_EQ(far.sd_ratio[1], 2);
   EXPECT_NE(far.words.find("2 to 5 times (median 3.5)"), std::string::npos) << far.words;
+  const NoiseReport alike = noise_report(20, p, {0.1, 0.0002});
+  EXPECT_NE(alike.words.find("It is 5 times that of"), std::string::npos) << alike.words;
 }
 
 TEST(StanCsv, TheModelsNameIsAnIdentifier) {

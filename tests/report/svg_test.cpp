@@ -87,8 +87,32 @@ TEST(Svg, TicksAreRoundNumbersInside) {
   ASSERT_EQ(linear.size(), 5U);
   EXPECT_NEAR(linear[0], 0.95, 1e-12);
   EXPECT_NEAR(linear[4], 1.15, 1e-12);
+  EXPECT_EQ(round_ticks(0.98, 1.68, true), round_ticks(0.98, 1.68, false));  // 1, 1.2, 1.4, 1.6
   EXPECT_EQ(round_ticks(15, 250, true), (std::vector<double>{20, 50, 100, 200}));
   EXPECT_EQ(round_ticks(0.5, 20'000, true), (std::vector<double>{1, 10, 100, 1000, 10'000}));
+}
+
+TEST(Svg, LeavesOutLabelsThatWouldRunIntoOthers) {
+  const auto labels = [](double width) {
+    Plot plot{.x = {.log = true}, .width = width, .height = 200};
+    plot.marks = {{.x = {2164, 944'482}, .y = {0, 1}}};
+    const std::string svg = as_svg({.plots = {plot}});
+    std::vector<std::pair<double, std::string>> out;  // of the axis below: those in the middle of their ticks
+    const std::string start = R"(<text class="tick" x=")", middle = R"(text-anchor="middle">)";
+    for (std::size_t at = svg.find(start); at != std::string::npos; at = svg.find(start, at + 1)) {
+      const std::size_t end = svg.find('<', at + 1), word = svg.rfind('>', end) + 1;
+      if (svg.substr(at, word - at).ends_with(middle))
+        out.emplace_back(std::stod(svg.substr(at + start.size())), svg.substr(word, end - word));
+    }
+    return out;
+  };
+  const auto wide = labels(900), narrow = labels(300);
+  EXPECT_GT(wide.size(), narrow.size());
+  ASSERT_GE(narrow.size(), 2U);
+  for (std::size_t k = 1; k < narrow.size(); ++k) {
+    const double letters = static_cast<double>(narrow[k - 1].second.size() + narrow[k].second.size()) / 2;
+    EXPECT_GT(narrow[k].first - narrow[k - 1].first, 6.5 * letters) << narrow[k].second;
+  }
 }
 
 TEST(Svg, AHistogramHasArea1AndCountsWhatLiesOutside) {

@@ -226,6 +226,8 @@ struct FamilySpec {
 [[nodiscard]] const FamilySpec* find_family(std::string_view name);
 // "gaussian, logistic, ..."
 [[nodiscard]] std::string family_names();
+// Throws UsageError: "WHAT must be one of ...", with the one that NAME may mean.
+[[noreturn]] void refuse_family(std::string_view what, std::string_view name);
 // The family of that name, with the numbers that are stated. Throws UsageError: no such family, a family that
 // only make_model can make, a number that the family does not have, a value that breaks its rule.
 [[nodiscard]] std::shared_ptr<const Family> make_family(std::string_view name,

@@ -148,6 +148,13 @@
   });
   const yAxis = (more) => axis({ size: (u, ticks) => 14 + 6.2 * Math.max(1, ...(ticks || []).map((t) => t.length)), ...more });
   const height = 190;
+  // A name beside an axis: uPlot would cut both ends off one that is too long. Its middle says least.
+  const shortened = (name, pixels) => {
+    const letters = Math.max(8, Math.floor(pixels / 6.8));
+    if (name.length <= letters) return name;
+    const first = Math.floor((letters - 1) / 2);
+    return `${name.slice(0, first)}…${name.slice(name.length - (letters - 1 - first))}`;
+  };
 
   const density = (j, width) => {
     const p = P[j];
@@ -215,8 +222,8 @@
     return [{
       width, height: 250, padding: [8, 18, 0, 0], scales: { x: { time: false } },
       series: [{}, { label: P[b].name, stroke, paths: () => null, points: { show: true, size: 3, width: 0, fill: stroke, space: 0 } }],
-      axes: [axis({ space: 60, label: P[a].name, labelSize: 18, labelGap: 0, labelFont: "12px system-ui, sans-serif" }),
-        yAxis({ space: 40, label: P[b].name, labelSize: 18, labelGap: 2, labelFont: "12px system-ui, sans-serif" })],
+      axes: [axis({ space: 60, label: shortened(P[a].name, width - 60), labelSize: 18, labelGap: 0, labelFont: "12px system-ui, sans-serif" }),
+        yAxis({ space: 40, label: shortened(P[b].name, 190), labelSize: 18, labelGap: 2, labelFont: "12px system-ui, sans-serif" })],
       cursor: { drag: { x: true, y: true, uni: 30 } },
     }, [some.map((p) => p[0]), some.map((p) => p[1])]];
   };
@@ -269,6 +276,7 @@
     const e = make("div", `chart ${cls}`);
     e.setAttribute("role", zooms ? "group" : "img");
     e.setAttribute("aria-label", label);
+    if (cls === "pair") e.title = label;  // its names may be shortened beside the axes
     e.recipe = recipe;
     e.zooms = zooms;
     near.observe(e);
