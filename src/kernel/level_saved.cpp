@@ -26,8 +26,9 @@ void LevelKernel::save(std::vector<double>& out) const {
   if (moves_variances()) variances_.save(out);
   if (thins_second())
     for (const double x : {second_boost_.factor, second_slope_.slope, second_slope_.products,
-                           second_slope_.squares, second_slope_.variance})
+                           second_slope_.squares, second_slope_.variance, share_of_passes_})
       out.push_back(x);
+  out.push_back(edges_);
   out.push_back(counted_);
   out.insert(out.end(), effect_sums_.begin(), effect_sums_.end());
   out.insert(out.end(), effect_squares_.begin(), effect_squares_.end());
@@ -49,8 +50,9 @@ void LevelKernel::load(std::span<const double> in) {
   if (moves_variances()) at += variances_.load(in.subspan(at));
   if (thins_second())
     for (double* const x : {&second_boost_.factor, &second_slope_.slope, &second_slope_.products,
-                            &second_slope_.squares, &second_slope_.variance})
+                            &second_slope_.squares, &second_slope_.variance, &share_of_passes_})
       *x = in[at++];
+  edges_ = in[at++];
   counted_ = in[at++];
   for (double& sum : effect_sums_) sum = in[at++];
   for (double& sum : effect_squares_) sum = in[at++];
@@ -67,6 +69,10 @@ LevelKernel::EffectMoments LevelKernel::moments(const GroupedModel& model, std::
     out.sd.push_back(std::sqrt(std::max(0.0, tail[1 + count + r] / out.draws - mean * mean)));
   }
   return out;
+}
+
+double LevelKernel::sweeps_at_edge(const GroupedModel& model, std::span<const double> saved) {
+  return saved[saved.size() - 2 * model.effects() - 2];  // before what moments() reads
 }
 
 }  // namespace mlo

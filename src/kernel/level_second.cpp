@@ -19,8 +19,8 @@ namespace {
 constexpr int steps_of_second = 5;
 // The log of a second parameter beyond which doubles would not do.
 constexpr double furthest_second = 300;
-// Of moves that read all rows, where rows are surfaces: they alone leave the box that has bounds.
-constexpr double share_of_passes = 1.0 / 2000;
+// The share of the box beyond which the chain is near its edge.
+constexpr double edge = 0.6;
 
 // e^x - 1 - x - x^2 / 2, without cancellation.
 double third_excess(double x) noexcept {
@@ -71,10 +71,22 @@ void LevelKernel::set_second(double u) {
   });
 }
 
-// The part of the expansion that depends on u alone.
+// The part of the expansion that depends on u alone. Its polynomial has the first two derivatives of what all
+// rows have in common; the rest of that is known.
 double LevelKernel::surface_alone(double u) const noexcept {
   return u * (reference_->second_slope() +
-              0.5 * u * (u * reference_->mixed().third / 3 - reference_->second_information()));
+              0.5 * u * (u * reference_->mixed().third / 3 - reference_->second_information())) +
+         reference_->weight() * reference_->surface().common(u);
+}
+
+// Moves of u that read all rows, and they alone, may leave the box that has bounds. Where the chain hardly
+// comes near its edge they are needed for the tails only; otherwise often, or it would stay on one side for
+// longer than anybody samples. Warm-up finds out which.
+void LevelKernel::watch_edge() noexcept {
+  const double width = reference_->mixed().width, u = point_.log_second - reference_->at().log_second;
+  if (std::abs(u) <= edge * width) return;
+  if (!frozen_) share_of_passes_ = often;
+  if (frozen_ && share_of_passes_ < often) ++edges_;
 }
 
 // Of surfaces the expansion is a polynomial of degree 2 in u, but for what depends on u alone: it is known
@@ -127,16 +139,19 @@ void LevelKernel::thin_second(double& polynomial, Stream& stream, StepInfo& info
   const auto log_prior = [&](double a) { return model_->layout().log_prior_at(q, a); };
   const double before = point_.log_second;
   double here = before, log_ratio = 0;
-  if (surface && uniform(stream) < share_of_passes) {
+  const bool outside = surface && !(std::abs(before - centre) <= width);
+  // Beyond the box all rows are read; only a share of these moves may end within it, that of the way back.
+  const bool crossing = surface && uniform(stream) < share_of_passes_;
+  if (crossing || outside) {
     log_ratio = second_.propose(stream, {&before, 1}, {&here, 1});
     if (!(std::abs(here) < furthest_second)) return;
+    if (!crossing && std::abs(here - centre) <= width) return;
     show_apart();
     log_ratio += log_prior(here) - log_prior(before) + read_second(here);
     hide_apart();
     info.rows_read += model_->rows().size();
     if (!(std::isfinite(log_ratio) && accepts(stream, log_ratio))) return;
   } else {
-    if (surface && !(std::abs(before - centre) <= width)) return;
     const AlongSecond along = along_second(polynomial);
     // With the remainders' slope, as far as warm-up has learnt it: fixed numbers may be part of that law.
     const double slope = second_slope_.slope;

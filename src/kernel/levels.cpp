@@ -332,6 +332,7 @@ StepInfo LevelKernel::step(ChainState& state, const StepId& id) {
   else if (frozen_)
     state.polynomial = log_posterior(polynomial);
   ++sweeps_;
+  if (thins_second() && reference_->has_surface()) watch_edge();
   if (!frozen_) {
     for (std::size_t k = 0; k < groups_.size(); ++k) groups_[k].walk.learn(point_.covariances[k]);
     if (model_->family().estimates_second()) second_.learn({&point_.log_second, 1});

@@ -25,8 +25,10 @@ struct Pilot {
   double rows = 0;         // read per sweep
 };
 
-template <Kernel K>
-Pilot run_pilot(K& kernel, Eigen::VectorXd start, const PilotPlan& plan, const SampleWatcher& watcher) {
+// `see` is shown the draws that count.
+template <Kernel K, class See>
+Pilot run_pilot(K& kernel, Eigen::VectorXd start, const PilotPlan& plan, const SampleWatcher& watcher,
+                const See& see) {
   constexpr std::uint64_t chain = std::uint64_t{1} << 40U;  // its random numbers are nobody else's
   ChainState state;
   state.theta = std::move(start);
@@ -38,11 +40,17 @@ Pilot run_pilot(K& kernel, Eigen::VectorXd start, const PilotPlan& plan, const S
       watcher.phase("finding the centre", static_cast<double>(sweep) / static_cast<double>(plan.sweeps));
     const StepInfo info = kernel.step(state, {.seed = plan.seed, .chain = chain, .iteration = sweep});
     if (sweep < plan.warmup) continue;
+    see(state.theta);
     out.mean += state.theta / counted;
     out.rows += static_cast<double>(info.rows_read) / counted;
   }
   out.last = std::move(state.theta);
   return out;
+}
+
+template <Kernel K>
+Pilot run_pilot(K& kernel, Eigen::VectorXd start, const PilotPlan& plan, const SampleWatcher& watcher) {
+  return run_pilot(kernel, std::move(start), plan, watcher, [](const Eigen::VectorXd& /*draw*/) {});
 }
 
 }  // namespace mlo

@@ -89,6 +89,10 @@ class LevelKernel {
   };
   [[nodiscard]] static EffectMoments moments(const GroupedModel& model, std::span<const double> saved);
 
+  // After warm-up, the sweeps that ended near the edge of what the second parameter may be for rows to be
+  // drawn by their bounds, though warm-up never came near it: where there may be more beyond.
+  [[nodiscard]] static double sweeps_at_edge(const GroupedModel& model, std::span<const double> saved);
+
   // Shares of the sweep's decisions that were positive, for reports.
   struct Acceptance {
     double tried = 0, accepted = 0;
@@ -268,6 +272,7 @@ class LevelKernel {
   void move_second(double& polynomial, Stream& stream, StepInfo& info);
   void draw_precision(double polynomial, Stream& stream);
   void set_second(double u);
+  void watch_edge() noexcept;
   [[nodiscard]] double surface_alone(double u) const noexcept;
   // The expansion as a function of the second parameter, all else fixed, up to a constant.
   struct AlongSecond {
@@ -346,6 +351,10 @@ class LevelKernel {
   LearntWalk variances_;
   double log_weight_ = 0;  // of the effects' variance in the rows', its log
   RowBoost second_boost_;
+  // Of the moves of a surface's second parameter: how many may cross the edge of the box that has bounds.
+  static constexpr double seldom = 1.0 / 2000, often = 0.1;
+  double share_of_passes_ = seldom;
+  double edges_ = 0;  // draws near that edge, where such moves are seldom
   LearntSlope second_slope_;
   std::uint64_t sweeps_ = 0;
   Acceptance level_acceptance_, scale_acceptance_;
