@@ -94,7 +94,7 @@ TEST_P(GroupSecond, AnAuditFindsRoundingOnly) {
 class BarelyKnown : public ::testing::TestWithParam<GroupCase> {};
 INSTANTIATE_TEST_SUITE_P(
     Families, BarelyKnown,
-    ::testing::Values(GroupCase{"negative-binomial", testing::draw_negative_binomial, 500, 20, -1.5},
+    ::testing::Values(GroupCase{"negative-binomial", testing::draw_negative_binomial, 600, 20, -2.5},
                       GroupCase{"zero-inflated-poisson", testing::draw_zero_inflated, 110, 9, 0.3},
                       GroupCase{"beta-binomial", testing::draw_outcome_3, 40, 10, 1.5}),
     [](const auto& test) { return test.param.family.substr(0, test.param.family.find('-')); });
@@ -128,7 +128,7 @@ TEST_P(BarelyKnown, IsSampledWhollyByBoundsToo) {
 
 TEST(GroupSecondChoice, AutoReadsAllRowsWhereItIsBarelyKnown) {
   const RunSummary s =
-      fitted({"negative-binomial", testing::draw_negative_binomial, 500, 20, -1.5}, "auto", 300).summary;
+      fitted({"negative-binomial", testing::draw_negative_binomial, 600, 20, -2.5}, "auto", 300).summary;
   EXPECT_EQ(s.method.name, "full");
   EXPECT_EQ(fitted({"negative-binomial", testing::draw_negative_binomial, 4000, 10}, "auto", 300)
                 .summary.method.name,
