@@ -241,6 +241,12 @@ Samples sample(const GroupedModel& model, const Plan& plan, KeptEffects kept, co
   out.passes += 6;
   if (role == Role::automatic) out.notes.push_back(choice_words(model, options, obstacle, cost));
   out.notes.emplace_back("a step is a sweep over all levels, covariances and coefficients");
+  constexpr std::size_t many_columns = 60;
+  if (!model.family().spec().sums && model.rows().columns() > many_columns)
+    out.notes.push_back(fmt::format(
+        "{} coefficients move together, which takes long beside group effects; with (1 | g) in place of a factor g, its "
+        "levels are sampled one by one",
+        model.rows().columns()));
   out.mode_seconds = timer.seconds();
   if (watcher.interrupted()) throw Interrupted();
   if (keeping.before_sampling) keeping.before_sampling();

@@ -259,6 +259,13 @@ class LevelSearch {
     return sum;
   }
 
+  [[nodiscard]] bool few_rows_per_level() const noexcept {
+    std::size_t levels = 0;
+    for (const Grouping& group : model_.rows().groups()) levels = std::max(levels, group.levels());
+    return model_.rows().size() < 2 * levels;
+  }
+  static constexpr double furthest = 3;  // from the start, of the log of the second parameter
+
   // Newton's step for the log of the second parameter.
   double update_second(LevelReference& here) {
     if (!model_.family().estimates_second()) return 0;
@@ -270,7 +277,12 @@ class LevelSearch {
     const double owed = expected_residuals(here);
     const double slope = here.second_slope_ + d.gradient[last] + owed;
     const double curvature = -here.second_curvature_ + d.information(last, last) + 2 * owed;
-    const double step = std::clamp(curvature > 0 ? slope / curvature : std::copysign(0.5, slope), -1.0, 1.0);
+    double step = std::clamp(curvature > 0 ? slope / curvature : std::copysign(0.5, slope), -1.0, 1.0);
+    // With hardly more rows than levels the joint density may have no mode: every row is its own effect, and
+    // what is left of it vanishes. A chain has to start somewhere all the same.
+    const double start = model_.start().log_second;
+    if (few_rows_per_level())
+      step = std::clamp(here.at_.log_second + step, start - furthest, start + furthest) - here.at_.log_second;
     if (std::abs(step) < 1e-3) return 0;
     here.at_.log_second += step;
     return step;
