@@ -176,15 +176,25 @@ void say_groups(const ReportInput& input, ReportVerdict& verdict) {
 void say_check(const ReportInput& input, ReportVerdict& verdict) {
   if (!input.facts.check) return;
   const PredictiveCheck& check = *input.facts.check;
-  std::vector<std::string> off;
+  std::vector<std::string> off, beside;
   for (const PredictiveCheck::Statistic& s : check.statistics)
     if (s.observed < s.q5 - 0.5 * (s.q95 - s.q5) || s.observed > s.q95 + 0.5 * (s.q95 - s.q5))
       off.push_back(s.name);
+    else if (s.observed < s.q5 || s.observed > s.q95)
+      beside.push_back(s.name);
   std::size_t outside = 0;
   for (const PredictiveCheck::Group& g : check.groups)
     outside += g.observed < g.q5 || g.observed > g.q95 ? 1 : 0;
   // Of groups with 90 % intervals, a tenth is expected outside.
   const bool shape = check.groups.size() >= 5 && outside * 5 > check.groups.size() * 2;
+  if (off.empty() && !shape && !beside.empty()) {
+    verdict.sentences.push_back(fmt::format(
+        "Simulated responses are much like those that were observed; not quite by {}, {} outside of {} 90 % interval{}, "
+        "though not far.",
+        fmt::join(beside, " and "), beside.size() == 1 ? "which is" : "which are",
+        beside.size() == 1 ? "its" : "their", beside.size() == 1 ? "" : "s"));
+    return;
+  }
   if (off.empty() && !shape) {
     verdict.sentences.emplace_back(check.binary ? "Predicted probabilities agree with the observed shares."
                                                 : "Simulated responses look like those that were observed.");

@@ -17,7 +17,7 @@ namespace mlo {
 [[nodiscard]] inline Eigen::Index index(std::size_t i) noexcept { return static_cast<Eigen::Index>(i); }
 
 // Levels below this many rows may be far from normal, and reading all their rows is cheap.
-inline constexpr std::size_t tiny_rows = 64;
+inline constexpr std::size_t tiny_rows = 256;
 inline constexpr double tiny_skew = 0.25;
 
 struct Nothing {
