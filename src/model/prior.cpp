@@ -109,6 +109,10 @@ Prior Prior::parse(std::string_view text, std::string_view option) {
   const std::string_view name = strip(bare.substr(0, open));
   const auto* spelling =
       std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.name == name; });
+  if (name == "lkj")
+    throw UsageError(
+        fmt::format("{} \"{}\": lkj is for correlations of group effects, all of them: `prior-cor {}`",
+                    option, text, text));
   if (spelling == spellings.end()) {
     std::string known;
     for (const Spelling& s : spellings) known += fmt::format("{}{}", known.empty() ? "" : ", ", s.usage);

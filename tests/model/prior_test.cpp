@@ -133,6 +133,9 @@ TEST(Prior, RefusesWithTheRuleAndTheValue) {
   EXPECT_EQ(
       message_of("cauchy(0,1e-300)"),
       "--prior \"cauchy(0,1e-300)\": numbers must be between 1e-50 and 1e+50 in size, or 0 (got 1e-300)");
+  EXPECT_NE(
+      message_of("lkj(2)").find("lkj is for correlations of group effects, all of them: `prior-cor lkj(2)`"),
+      std::string::npos);
   EXPECT_NE(message_of("gauss(0,1)").find("unknown prior; known are flat, normal(location, scale)"),
             std::string::npos);
 }
