@@ -204,7 +204,8 @@ TEST(CsvTypes, APipeThatCannotBeKeptIsReadIfNoWordComesLate) {
   ::setenv("TMPDIR", "/no/such/folder", 1);
   EXPECT_EQ(read(numbers), "100000");
   EXPECT_EQ(read(numbers + "word,1\n", {.types = {{"x", ColumnType::text}}}), "100001");
-  const std::string refused = read(numbers + "word,1\n");
+  // With one thread: another may have seen the word before the first numbers are kept.
+  const std::string refused = read(numbers + "word,1\n", {.threads = 1});
   if (old == nullptr) {
     ::unsetenv("TMPDIR");
   } else {
