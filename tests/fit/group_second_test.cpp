@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct GroupCase {
   double (*draw)(Stream&, double);
   std::size_t rows = 400, levels = 10;
   double intercept = 0.3;
+  friend void PrintTo(const GroupCase& c, std::ostream* out) { *out << c.family; }
 };
 
 // y, x1 and a group g with effects of sd 0.8.
